@@ -1,5 +1,4 @@
-import { type Forecast, forecastTurnovers } from "../src/engine/estimates/forecast.ts";
-import { forecastStart } from "../src/engine/estimates/worker-start.ts";
+import { type Forecast, forecastStart, forecastTurnovers } from "../src/engine/estimates/forecast.ts";
 import { ARRIVALS, simulateLine, WORKLOADS, type WorkloadName } from "../test/shared/line-simulation.ts";
 import { START_TIMES, type StartTimes, simulateStarts } from "../test/shared/start-simulation.ts";
 import type { Bench, BenchOptions, Figure, Target } from "./harness/bench.ts";

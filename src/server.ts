@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { LinkSigner } from "./auth/link-signer.ts";
 import type { Config } from "./config/config.ts";
 import { Calibration } from "./engine/estimates/calibration.ts";
-import { EventWatch } from "./engine/monitoring/event-watch.ts";
+import { EventWatch } from "./engine/monitoring/events.ts";
 import { readGauges } from "./engine/monitoring/gauges.ts";
 import { openEngine } from "./engine/upkeep/boot.ts";
 import { messageOf } from "./errors.ts";

@@ -1,11 +1,11 @@
 /**
- * What the record of a task says, each member once. The store reads it from this (`decodeTask` in store/task-record.ts, and the Lua that
+ * What the record of a task says, each member once. The store reads it from this (`decodeTask` in store/task/record.ts, and the Lua that
  * answers), documents and OpenAPI show it by this (wire/task.ts), commands and pages put its title before it.
  */
 interface Member {
   /** The field of the task's hash that has it, see TASK_FIELDS in store/fields.ts; without one, task/inspection.lua finds it out. */
   readonly field?: string;
-  /** How it is decoded from there and shown: see FORMS in store/task-record.ts and in wire/task.ts. */
+  /** How it is decoded from there and shown: see FORMS in store/task/record.ts and in wire/task.ts. */
   readonly form: string;
   /** Its name in the server, if that is not its name in documents. */
   readonly as?: string;

@@ -22,7 +22,7 @@ import { Maintenance } from "./upkeep/upkeep.ts";
 import { Inspector } from "./watch/inspect.ts";
 import { Notices } from "./watch/notices.ts";
 import { Outputs } from "./watch/output.ts";
-import { Scans } from "./watch/scans.ts";
+import { Scans } from "./watch/pages.ts";
 
 /** The dependencies of an engine. */
 export interface EngineParts {
@@ -106,30 +106,33 @@ export class Engine {
     this.queues = new Queues(scripts, keys, own, fallback, () => tick.others, this.scans);
     const settings = (queue: string) => this.queues.settings(queue);
 
+    const { call } = new Calls(scripts, large, keys, metrics, (queue) => lossOf(settings(queue)));
+    this.call = call;
+    const { noteDue } = maintenance;
+
     const submissions = { keys, scripts: parts.submissions ?? scripts, large: parts.submissions ?? large };
     this.submitter = new Submitter({
       ...submissions,
       process: notices.process,
       homes,
       metrics,
+      call,
+      due: noteDue,
       full: (queue, limit, waiting) => events.full(queue, limit, waiting),
       storeFull: () => events.refusedByStore(),
       sent: (queue) => maintenance.noteWork(queue),
       accepted: ({ id, queue, options: { deadlineMs, presenceMs } }, { index, dueInMs, snapshot, turn }) => {
         const cancelMs = Math.min(deadlineMs ?? Number.POSITIVE_INFINITY, presenceMs ?? Number.POSITIVE_INFINITY);
         const home = keys.partitionOfQueue(queue);
-        if (cancelMs !== Number.POSITIVE_INFINITY) maintenance.noteDue(home, cancelMs);
-        if (dueInMs !== null) maintenance.noteDue(home, dueInMs);
+        if (cancelMs !== Number.POSITIVE_INFINITY) noteDue(home, cancelMs);
+        if (dueInMs !== null) noteDue(home, dueInMs);
         // Tasks that wait for their keys depend on the ends of others, which says nothing about the accuracy of estimates.
         else if (!turn?.ends) this.sample.offer(id, turn ? turn.before : index, snapshot);
       },
     });
     this.values = new LargeValues(large, keys);
     const { values } = this;
-    const { call } = new Calls(scripts, large, keys, metrics, (queue) => lossOf(settings(queue)));
-    this.call = call;
     this.inspector = new Inspector(scripts, keys, homes, values, call, notices.process);
-    const { noteDue } = maintenance;
 
     this.leases = new Leases({
       ...{ call, scripts, large, keys, metrics, notices, openStandby, settings, noteDue },

@@ -1,10 +1,10 @@
 import type { Index, Keys } from "../store/keys.ts";
 import type { Scripts } from "../store/library/scripts.ts";
+import { BATCH_LIMIT } from "../store/library/script.ts";
 import { type QueueRow, storedRate } from "../store/line/queue.ts";
-import { figuresOf, holdsTasks } from "./monitoring/figures.ts";
+import { queueBatches } from "./calls/homes.ts";
 import type { QueueSettings } from "./settings.ts";
-import { finishedOf, type Page, type PageRequest, pageOf } from "./watch/pages.ts";
-import type { Scans } from "./watch/scans.ts";
+import { finishedOf, type Page, type PageRequest, pageOf, type Scans } from "./watch/pages.ts";
 
 /** Processes register the queues of their handlers every thirty seconds; a queue that none has registered for this long is orphaned, ms. */
 const ORPHANED_MS = 60_000;
@@ -104,4 +104,22 @@ export class Queues {
   #read({ filter }: PageRequest, read: () => Promise<Page>): Promise<Page> {
     return filter === undefined ? read() : this.#scans.step(read);
   }
+}
+
+/** The figures of queues, in the given order. */
+export async function figuresOf(
+  scripts: Pick<Scripts, "queue">,
+  keys: Keys,
+  queues: readonly string[],
+): Promise<QueueRow[]> {
+  const batches = queueBatches(keys, queues, BATCH_LIMIT);
+  const rows = (await Promise.all(batches.map(({ tag, queues: some }) => scripts.queue(tag, some)))).flat();
+  if (batches.length <= 1) return rows;
+  const byQueue = new Map(rows.map((row) => [row.snapshot.queue, row]));
+  return queues.flatMap((queue) => byQueue.get(queue) ?? []);
+}
+
+/** Whether a queue has any task that has not ended for good. */
+export function holdsTasks({ snapshot, dead }: QueueRow): boolean {
+  return snapshot.waiting + snapshot.scheduled + snapshot.running + dead > 0;
 }

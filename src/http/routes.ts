@@ -1,4 +1,4 @@
-import { watchedTasks } from "../engine/watch/watched.ts";
+import { watchedTasks } from "../engine/watch/watch.ts";
 import { Watchers } from "../engine/watch/watchers.ts";
 import type { Api } from "./api.ts";
 import { batchRoutes } from "./batches/batches.ts";

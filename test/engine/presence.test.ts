@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { watchedTasks } from "../../src/engine/watch/watched.ts";
+import { watchedTasks } from "../../src/engine/watch/watch.ts";
 import { Watchers } from "../../src/engine/watch/watchers.ts";
 import { groupsOf } from "../../src/extras/groups/groups.ts";
 import { openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";

@@ -1,7 +1,7 @@
 import { readConfig } from "../../src/config/config.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { type QueueSettings, settingsOf } from "../../src/engine/settings.ts";
-import { catalogueResult } from "../../src/engine/tasks/problem.ts";
+import { catalogueResult } from "../../src/engine/tasks/result.ts";
 import type { WithInput } from "../../src/engine/tasks/take.ts";
 import type { Inspection } from "../../src/engine/watch/inspect.ts";
 import { PARTS } from "../../src/extras/extras.ts";

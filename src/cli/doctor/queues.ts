@@ -1,5 +1,5 @@
 import type { Config } from "../../config/config.ts";
-import { figuresOf } from "../../engine/monitoring/figures.ts";
+import { figuresOf } from "../../engine/queues.ts";
 import { Tick } from "../../engine/upkeep/tick.ts";
 import { PARTS } from "../../extras/extras.ts";
 import { isInternalQueue } from "../../handler/internal-queues.ts";

@@ -2,14 +2,10 @@ import { formatDuration } from "../../config/duration.ts";
 import type { KeyTurn, LineRate, Pace, QueueSnapshot, WorkerStart } from "../../store/line/snapshot.ts";
 import type { State } from "../../task.ts";
 import type { Eta } from "../../wire/task.ts";
-import { type Forecast, forecastTurnovers } from "./forecast.ts";
-import { later } from "./later.ts";
-import { startsBefore } from "./overtaking.ts";
+import { type Forecast, forecastStart, forecastTurnovers, later } from "./forecast.ts";
 import { forecastRate, lagOf, laterRounds, rateAfter, TIMERS } from "./rate.ts";
-import { reportedRest } from "./reports.ts";
-import { meanOfEnded, type ServiceFigures, serviceFigures } from "./service-figures.ts";
-import { turnoversBefore } from "./turnovers.ts";
-import { forecastStart } from "./worker-start.ts";
+import { meanOfEnded, reportedRest, type ServiceFigures, serviceFigures } from "./service-figures.ts";
+import { startsBefore, turnoversBefore } from "./turnovers.ts";
 
 /** Shorter times are rounded to a millisecond, longer ones to a tenth of a second, which is at most 1 % of them. */
 const FINE_BELOW_MS = 10_000;
@@ -23,10 +19,10 @@ function seconds(ms: number, round = Math.round): number {
 /**
  * Estimates the start of a task from its place in line, and from all that holds the line. With every slot busy, a task with index A starts
  * when A + 1 of them have become free, or fewer if a slot takes several tasks (turnovers.ts); forecast.ts computes when, from the service
- * times so far and from what running tasks report of their progress (reports.ts). A rate may hold it for longer (rate.ts). In a keyed line
+ * times so far and from what running tasks report of their progress (service-figures.ts). A rate may hold it for longer (rate.ts). In a keyed line
  * only tasks that may start count; a task that waits for its line key starts when the earlier tasks of that key have ended. Null if unknown:
  * the queue is paused or its gate lets nothing through, nothing is known of its service times, or too little for a useful range, or there is no live
- * worker and nothing known of how long one takes to start (worker-start.ts).
+ * worker and nothing known of how long one takes to start.
  */
 export function estimate(
   snapshot: QueueSnapshot,

@@ -1,5 +1,6 @@
-import { combined, type Rest } from "./reports.ts";
-import type { ServiceFigures } from "./service-figures.ts";
+import { SHARED } from "../../store/constants.ts";
+import type { WorkerStart } from "../../store/line/snapshot.ts";
+import { combined, type Rest, type ServiceFigures } from "./service-figures.ts";
 
 /** The basis of a forecast: a queue whose slots are all busy. Times are in ms. */
 export interface Busy {
@@ -23,10 +24,10 @@ export interface Forecast {
 }
 
 /**
- * Low and high are this many standard deviations from the middle. A normal distribution would need 1.28 for 80 of 100 cases; the
+ * Low and high of turnovers are this many standard deviations from the middle. A normal distribution would need 1.28 for 80 of 100 cases; the
  * parts of the spread are each a little too large, and `npm run bench -- estimates` comes nearest to 80 with this.
  */
-const Z80 = 1.18;
+const TURNOVERS_Z80 = 1.18;
 /** If no task took a millisecond, the mean is 0; divisions by it, and by its square, must still give a number. */
 const MIN_MEAN_MS = 0.001;
 /** If the time when a slot becomes free varies by less than this many mean service times, the slots keep their order. */
@@ -159,6 +160,66 @@ function together(busy: Busy, service: Service): Turnover {
 function logNormal(meanMs: number, variance: number, leastMs: number): Forecast {
   const logVariance = Math.log1p(variance / meanMs ** 2);
   const median = Math.max(leastMs, meanMs / Math.exp(logVariance / 2));
-  const factor = Math.exp(Z80 * Math.sqrt(logVariance));
+  const factor = Math.exp(TURNOVERS_Z80 * Math.sqrt(logVariance));
   return { lowMs: median / factor, middleMs: median, highMs: median * factor };
+}
+
+/** Steps in which a share of cases is searched: 2^-30 of the range. */
+const STEPS = 30;
+/** Low and high are this many standard deviations from the middle, where a distribution is a normal one. */
+export const Z80 = 1.2816;
+
+/**
+ * The forecast of what begins once both of two have happened, each by chance of its own.
+ * @param times how many events like the second must have happened
+ */
+export function later(a: Forecast, b: Forecast, times = 1): Forecast {
+  if (a.lowMs >= b.highMs) return a;
+  if (b.lowMs >= a.highMs && times === 1) return b;
+  const both = (ms: number) => shareUntil(a, ms) * shareUntil(b, ms) ** times;
+  const at = (share: number) => {
+    let [from, to] = [Math.max(a.lowMs, b.lowMs), 2 * Math.max(a.highMs, b.highMs)];
+    for (let n = 0; n < STEPS; n += 1) {
+      const middle = (from + to) / 2;
+      if (both(middle) < share) from = middle;
+      else to = middle;
+    }
+    return to;
+  };
+  return { lowMs: at(0.1), middleMs: at(0.5), highMs: at(0.9) };
+}
+
+/** In which share of cases it has happened by then: a normal distribution on either side of the middle. */
+function shareUntil({ lowMs, middleMs, highMs }: Forecast, ms: number): number {
+  const deviation = (ms < middleMs ? middleMs - lowMs : highMs - middleMs) / Z80;
+  if (deviation <= 0) return ms >= middleMs ? 1 : 0;
+  // The normal distribution to four digits, by a logistic curve.
+  const z = (ms - middleMs) / deviation;
+  return 1 / (1 + Math.exp(-1.5976 * z - 0.07056 * z ** 3));
+}
+
+/** The assumed standard deviation of the logarithms of start times, and how many observed starts this assumption weighs as much as. */
+const USUAL = { deviation: 0.25, starts: 0.5 } as const;
+/** Widens the range, since a few past starts vary less than future ones; with this factor `npm run bench -- estimates` comes nearest to 80. */
+const WIDER = 1.4;
+/** The number of equally weighted starts that determine a mean as well as the exponentially weighted ones. */
+const MAX_EFFECTIVE_STARTS = 2 / SHARED.minStartWeight - 1;
+/** The shortest time of a start that is still to come: the store keeps whole milliseconds. */
+const LEAST_MS = 1;
+
+/**
+ * Forecasts when the first worker of a queue will have started, by a log-logistic distribution: the longer a start has taken beyond the
+ * usual time, the longer and the less certain is the rest.
+ */
+export function forecastStart({ elapsedMs, declaredMs, meanMs, variance, samples }: WorkerStart): Forecast {
+  const starts = declaredMs === null ? Math.min(samples, MAX_EFFECTIVE_STARTS) : 0;
+  const mean = Math.max(meanMs, LEAST_MS);
+  const seen = starts * Math.log1p(variance / mean ** 2);
+  const spread = (USUAL.starts * USUAL.deviation ** 2 + seen) / (USUAL.starts + Math.max(0, starts - 1));
+  const median = declaredMs ?? mean / Math.exp(spread / 2);
+  // A mean of few starts is itself uncertain.
+  const shape = Math.PI / Math.sqrt(3 * WIDER * spread * (1 + 1 / Math.max(1, starts)));
+  const odds = 1 + (elapsedMs / median) ** shape;
+  const left = (share: number) => Math.max(LEAST_MS, median * (odds / (1 - share) - 1) ** (1 / shape) - elapsedMs);
+  return { lowMs: left(0.1), middleMs: left(0.5), highMs: left(0.9) };
 }

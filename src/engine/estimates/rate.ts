@@ -1,6 +1,5 @@
 import type { LineRate } from "../../store/line/snapshot.ts";
-import type { Forecast } from "./forecast.ts";
-import { Z80 } from "./later.ts";
+import { type Forecast, Z80 } from "./forecast.ts";
 
 /** By how much a start comes later than the rate allows it, ms: on average, and the variance of that. */
 export interface Lag {

@@ -1,11 +1,14 @@
-import { ProblemError } from "../../errors.ts";
+import { ProblemError, reasonOf } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
+import { Loop, type Role } from "../../loop.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
 import type { StoredEvent } from "../../store/ops/event.ts";
 import { workerEnd } from "../../store/task/run.ts";
 import type { DeploymentEvent } from "../../wire/operations.ts";
 import { newCall } from "../calls/calls.ts";
-import { figuresOf } from "./figures.ts";
+import { figuresOf, type Queues } from "../queues.ts";
+import type { Workers } from "./workers.ts";
 
 /** What happened, without when. */
 type EventFacts = Omit<DeploymentEvent, "at">;
@@ -203,4 +206,54 @@ export class Events {
 
 function eventOf({ id, event }: StoredEvent): KeptEvent {
   return { id, atMs: Number(id.split("-")[0]), ...(JSON.parse(event) as EventFacts) };
+}
+
+/** How often a process looks, ms: half as often as a gap that excuses late heartbeats. */
+const LOOK_MS = 5000;
+
+/** Where {@link EventWatch} looks. */
+interface EventSources {
+  readonly events: Events;
+  readonly workers: Pick<Workers, "tasksByEnd">;
+  readonly queues: Pick<Queues, "names">;
+}
+
+/** Looks for lost workers, for queues that have drained, and at a full store, which no call reports. Every process does. */
+export class EventWatch implements Role {
+  readonly #loop: Loop;
+  readonly #events: Events;
+  #unlisten: (() => void) | undefined;
+
+  constructor({ events, workers, queues }: EventSources, log: Logger) {
+    this.#events = events;
+    let wasFull = false;
+    this.#loop = new Loop({
+      intervalMs: LOOK_MS,
+      tick: async () => {
+        await events.look(() => workers.tasksByEnd(queues.names));
+        const { fullStore } = events;
+        const isFull = fullStore !== undefined;
+        if (isFull && !wasFull)
+          log.warn(
+            { reason: fullStore },
+            "events: the store has no memory left; it refuses submissions until there is room",
+          );
+        if (!isFull && wasFull) log.warn("events: the store has room again, and takes submissions");
+        wasFull = isFull;
+        return undefined;
+      },
+      onError: (error) => log.debug({ reason: reasonOf(error) }, "events: could not look; trying again later"),
+    });
+  }
+
+  start(): void {
+    this.#unlisten ??= this.#events.onFullStore(() => this.#loop.wake());
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    this.#unlisten?.();
+    this.#unlisten = undefined;
+    return this.#loop.stop();
+  }
 }

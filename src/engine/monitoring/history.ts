@@ -3,7 +3,7 @@ import type { Keys } from "../../store/keys.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
 import type { Counts, Gauges, Sample, Times } from "../../store/line/history.ts";
 import { newCall } from "../calls/calls.ts";
-import { queueBatches } from "../calls/queue-batches.ts";
+import { queueBatches } from "../calls/homes.ts";
 
 /** Maximum number of queues that are sampled in one call: each may read some of the latest outcomes. */
 const SAMPLED = 4;

@@ -5,7 +5,7 @@ import type { Scripts } from "../../store/library/scripts.ts";
 import type { SlotBatch } from "../../store/line/snapshot.ts";
 import type { HeartbeatAnswer } from "../../store/line/worker.ts";
 import { runOf, workerEnd } from "../../store/task/run.ts";
-import { queueBatches } from "../calls/queue-batches.ts";
+import { queueBatches } from "../calls/homes.ts";
 import { pageOf } from "../watch/pages.ts";
 
 /** Maximum number of workers, and of running tasks, that are read for a queue. */

@@ -4,7 +4,7 @@ import { type Redaction, redactedText } from "../../redact.ts";
 import type { FailKind } from "../../store/task/fail.ts";
 import type { Answer } from "../../task.ts";
 import type { QueueSettings } from "../settings.ts";
-import { catalogueResult, problemResult } from "./problem.ts";
+import { catalogueResult, problemResult } from "./result.ts";
 
 /** Why a handler was asked to stop. */
 export type AbortCause = "timeout" | "canceled" | "deadline" | "abandoned" | "lease-lost" | "shutdown";

@@ -1,4 +1,5 @@
 import { isInternalQueue } from "../../handler/internal-queues.ts";
+import type { Logger } from "../../log.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
@@ -15,10 +16,27 @@ import { isLarge, LARGE_DEFAULTS } from "../calls/large-values.ts";
 import { type QueueSettings, retentionOf } from "../settings.ts";
 import type { Notices } from "../watch/notices.ts";
 import type { Failure } from "./attempt-end.ts";
-import type { Gate } from "./gate.ts";
 
 /** Longest error text that is stored. */
 const ERROR_LENGTH = 500;
+
+/** Decides beside the line whether work is taken from the queues whose handlers are `gated`. */
+export interface Gate {
+  /**
+   * Reserves as many tasks of the request as it lets through.
+   * @param reserve reserves up to the given number; idempotent for the same reservation
+   * @throws ProblemError store-unavailable
+   */
+  reserve(request: Reservation, reserve: (count: number) => Promise<ReserveAnswer>): Promise<ReserveAnswer>;
+  /** A worker goes on with a task. Never rejects. */
+  renewed(lease: Lease, leaseMs: number): Promise<void>;
+  /**
+   * An attempt has ended, which is not stored yet. Returns whether the task goes back to its place without using up an attempt. Idempotent.
+   * @param noted what its handler has recorded, see handler/noted.ts
+   * @throws ProblemError store-unavailable
+   */
+  ended(lease: Lease, noted: object | undefined, log: Logger): Promise<boolean>;
+}
 
 /** The dependencies of {@link Leases}. */
 export interface LeasesParts {

@@ -4,10 +4,11 @@ import type { Keys } from "../../store/keys.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
 import type { QueueSnapshot } from "../../store/line/snapshot.ts";
 import type { PointerAnswer } from "../../store/ops/pointer.ts";
+import type { Move, MoveVerdict } from "../../store/task/move.ts";
 import { type SubmitAnswer, type SubmitItem, type SubmitVerdict, submit } from "../../store/task/submit.ts";
 import type { UpdateVerdict } from "../../store/task/update.ts";
 import { Batch } from "../calls/batch.ts";
-import { newCall } from "../calls/calls.ts";
+import { type Call, newCall } from "../calls/calls.ts";
 import { type Homes, pointerBatch } from "../calls/homes.ts";
 import { isLarge } from "../calls/large-values.ts";
 import type { QueueSettings } from "../settings.ts";
@@ -30,12 +31,15 @@ export interface SubmitterParts {
   readonly process: string;
   readonly homes: Homes;
   readonly metrics: Metrics;
+  readonly call: Call;
   /** Called when a queue has refused a submission, since as many tasks wait as may; `waiting` has those that are scheduled too. */
   full(queue: string, limit: number, waiting: number): void;
   /** Called for each submission that the store has refused, since it is full. */
   storeFull(): void;
   /** Called when submissions to a queue are on their way. */
   sent(queue: string): void;
+  /** Called when a task has been moved to a time, which comes in `delayMs`. */
+  due(partition: number, delayMs: number): void;
   /** Called for each accepted task. */
   accepted(task: Pick<SubmitItem, "id" | "queue" | "options">, verdict: SubmissionVerdict): void;
 }
@@ -122,6 +126,20 @@ export class Submitter {
     const item = { ...itemOf(submission, settings), call: newCall(), revision };
     const scripts = item.large ? this.#parts.large : this.#parts.scripts;
     return scripts.update(this.#keys.tagOfQueue(item.queue), item);
+  }
+
+  /**
+   * Moves a waiting or scheduled task of a queue: to another priority, to the start or the end of its line, or to another time. The order of
+   * all others stays.
+   * @throws ProblemError store-unavailable
+   */
+  async move({ id, queue }: Pick<SubmitItem, "id" | "queue">, to: Move): Promise<MoveVerdict> {
+    const { call, due } = this.#parts;
+    const verdict = await call("move", { ...to, id, queue });
+    // Only the store knows how far its clock is from a time: the next tick asks.
+    const dueInMs = to.notBeforeMs === undefined ? to.delayMs : 0;
+    if (verdict === "moved" && dueInMs !== undefined) due(this.#keys.partitionOfQueue(queue), dueInMs);
+    return verdict;
   }
 
   /** Whether an id leads to another partition than that of the queue: only one that a caller chose does. */

@@ -5,8 +5,7 @@ import type { Scripts } from "../../store/library/scripts.ts";
 import type { PageAnswer, Place } from "../../store/line/page.ts";
 import type { RetryVerdict } from "../../store/task/dead.ts";
 import { newCall } from "../calls/calls.ts";
-import { looksOf } from "../watch/pages.ts";
-import type { Scans } from "../watch/scans.ts";
+import { looksOf, type Scans } from "../watch/pages.ts";
 
 /** The tasks that died of one error. */
 export interface ErrorGroup {

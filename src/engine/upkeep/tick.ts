@@ -7,7 +7,7 @@ import type { TickAnswer, TickQueue } from "../../store/ops/tick.ts";
 import { refusalOf } from "../../store/refusal.ts";
 import { encodeResult } from "../../store/task/result.ts";
 import { type QueueSettings, retentionOf } from "../settings.ts";
-import { catalogueResult } from "../tasks/problem.ts";
+import { catalogueResult } from "../tasks/result.ts";
 
 /** Maximum number of queues in one call. */
 const TICK_QUEUES = 50;

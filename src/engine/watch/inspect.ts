@@ -14,7 +14,6 @@ import type { Call } from "../calls/calls.ts";
 import { groupAddress, type Homes } from "../calls/homes.ts";
 import { LARGE_DEFAULTS, type LargeValues } from "../calls/large-values.ts";
 import { estimate } from "../estimates/estimate.ts";
-import { isKeptByLooks, keptUntil } from "./presence.ts";
 
 /** A snapshot of a task and its place in line. */
 export interface Inspection extends TaskRecord {
@@ -188,4 +187,33 @@ function view(id: string, task: TaskRecord, snapshot: QueueSnapshot, nowMs: numb
     expired: terminal && !task.deleted && expiresMs !== null && expiresMs <= nowMs,
     canceledBy: state === "canceled" ? (CANCELED_BY[errorCode ?? ""] ?? null) : null,
   };
+}
+
+type PresenceFacts = Pick<
+  TaskRecord,
+  "state" | "cancelRequested" | "presenceMs" | "presentUntilMs" | "deadlineMs" | "group"
+>;
+
+/** A presence is divided into this many parts; callers are asked to look once in each. */
+const PRESENCE_PARTS = 3;
+
+/** Whether a look at a task keeps it for longer, and so has to be stored. */
+export function isKeptByLooks(task: PresenceFacts): boolean {
+  const { presenceMs, presentUntilMs, group, deadlineMs } = task;
+  if (presenceMs === null) return false;
+  // A group is there for its other members, too.
+  if (group !== null) return true;
+  if (task.cancelRequested || isOutcome(task.state)) return false;
+  return presentUntilMs === null || presentUntilMs !== deadlineMs;
+}
+
+/** Until when a look keeps a task, ms. */
+export function keptUntil({ presenceMs, deadlineMs, group }: PresenceFacts, nowMs: number): number {
+  const until = nowMs + (presenceMs ?? 0);
+  return group === null ? Math.min(until, deadlineMs ?? Number.POSITIVE_INFINITY) : until;
+}
+
+/** How long a caller may wait until the next look, so that the task is kept, seconds; infinity without a presence. */
+export function longestPauseS(presenceMs: number | null): number {
+  return presenceMs === null ? Number.POSITIVE_INFINITY : Math.floor(presenceMs / PRESENCE_PARTS / 1000);
 }

@@ -2,8 +2,7 @@ import { Loop } from "../../loop.ts";
 import type { Inspection } from "./inspect.ts";
 import type { Subscription } from "./notices.ts";
 import { Sleep } from "./sleep.ts";
-import { Watch, type WatchOptions } from "./watch.ts";
-import type { Common, Watched } from "./watched.ts";
+import { type Common, Watch, type Watched, type WatchOptions } from "./watch.ts";
 
 /** Limits for watching. */
 const WATCH_DEFAULTS = {

@@ -1,5 +1,5 @@
 import type { Events } from "../../engine/monitoring/events.ts";
-import type { Gate } from "../../engine/tasks/gate.ts";
+import type { Gate } from "../../engine/tasks/leases.ts";
 import { messageOf } from "../../errors.ts";
 import { note } from "../../handler/noted.ts";
 import type { TaskContext } from "../../handler/task-context.ts";

@@ -1,7 +1,6 @@
 import type { Context } from "koa";
 import { groupAddress } from "../../engine/calls/homes.ts";
-import type { Watch } from "../../engine/watch/watch.ts";
-import type { Watched } from "../../engine/watch/watched.ts";
+import type { Watch, Watched } from "../../engine/watch/watch.ts";
 import type { Watchers } from "../../engine/watch/watchers.ts";
 import type { Api } from "../../http/api.ts";
 import type { Sender } from "../../http/headers/forwarded.ts";

@@ -1,5 +1,4 @@
-import { PROBLEM_TYPE } from "../../engine/tasks/problem.ts";
-import { beforeMember, resultJson } from "../../engine/tasks/result-json.ts";
+import { beforeMember, PROBLEM_TYPE, resultJson } from "../../engine/tasks/result.ts";
 import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { Api } from "../../http/api.ts";
 import type { Sender } from "../../http/headers/forwarded.ts";

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { longestPauseS } from "../../engine/watch/presence.ts";
+import { longestPauseS } from "../../engine/watch/inspect.ts";
 import { Watchers } from "../../engine/watch/watchers.ts";
 import { messageOf, ProblemError } from "../../errors.ts";
 import type { Api } from "../../http/api.ts";

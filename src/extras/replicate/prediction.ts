@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { beforeMember, resultJson } from "../../engine/tasks/result-json.ts";
+import { beforeMember, resultJson } from "../../engine/tasks/result.ts";
 import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { StartingServer } from "../../extension.ts";
 import { pathTo } from "../../http/route.ts";

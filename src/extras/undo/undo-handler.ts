@@ -1,5 +1,5 @@
 import type { Failure } from "../../engine/tasks/attempt-end.ts";
-import { problemResult } from "../../engine/tasks/problem.ts";
+import { problemResult } from "../../engine/tasks/result.ts";
 import { messageOf } from "../../errors.ts";
 import { defineInternalHandler, type Handler } from "../../handler/define.ts";
 import { isGiveUp, isRetryLater, RetryAfter } from "../../handler/intents.ts";

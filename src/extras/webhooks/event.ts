@@ -1,4 +1,4 @@
-import { beforeMember, resultJson } from "../../engine/tasks/result-json.ts";
+import { beforeMember, resultJson } from "../../engine/tasks/result.ts";
 import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { StoredGroupEnd } from "../../store/task/task-end.ts";
 import type { Outcome } from "../../task.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Inspection } from "../../engine/watch/inspect.ts";
-import { versionOf } from "../../engine/watch/version.ts";
+import { versionOf } from "../../engine/watch/watch.ts";
 import { splitField, trimField } from "../../wire/request.ts";
 
 /** A short name for the version of a task: the `id:` of its events, and, quoted, its ETag. */

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { LONGEST_TIMER_MS } from "../../config/duration.ts";
 import { ByteBudget } from "../../engine/calls/byte-budget.ts";
-import { OutputFeeds } from "../../engine/watch/output-feeds.ts";
+import { OutputFeeds } from "../../engine/watch/output.ts";
 import type { Watch } from "../../engine/watch/watch.ts";
 import type { Watchers } from "../../engine/watch/watchers.ts";
 import { ProblemError } from "../../errors.ts";

@@ -1,7 +1,6 @@
 import type { Context } from "koa";
 import type { SubmissionVerdict } from "../../engine/tasks/submit.ts";
-import type { Watch } from "../../engine/watch/watch.ts";
-import type { Common } from "../../engine/watch/watched.ts";
+import type { Common, Watch } from "../../engine/watch/watch.ts";
 import { ChurnMap } from "../../store/churn-map.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";

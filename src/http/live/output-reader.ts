@@ -1,6 +1,6 @@
 import type { ByteBudget, Claim } from "../../engine/calls/byte-budget.ts";
 import type { Inspection } from "../../engine/watch/inspect.ts";
-import type { OutputFeed, OutputFeeds, OutputPage } from "../../engine/watch/output-feeds.ts";
+import type { OutputFeed, OutputFeeds, OutputPage } from "../../engine/watch/output.ts";
 import type { Watch } from "../../engine/watch/watch.ts";
 
 /** A followed task. Its creation time tells it from a later task with the same id. */

@@ -1,6 +1,6 @@
-import { beforeMember, resultJson } from "../../engine/tasks/result-json.ts";
+import { beforeMember, resultJson } from "../../engine/tasks/result.ts";
 import type { Inspection } from "../../engine/watch/inspect.ts";
-import type { OutputPage } from "../../engine/watch/output-feeds.ts";
+import type { OutputPage } from "../../engine/watch/output.ts";
 import type { Watch } from "../../engine/watch/watch.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";

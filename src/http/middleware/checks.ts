@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { Context } from "koa";
 import type { ServedHosts } from "../../config/config.ts";
-import { PROBLEM_TYPE } from "../../engine/tasks/problem.ts";
+import { PROBLEM_TYPE } from "../../engine/tasks/result.ts";
 import { ProblemError } from "../../errors.ts";
 import { hostOf, namedIn, schemeOf, shownHost } from "../headers/forwarded.ts";
 import { bareProblem } from "../problems/client-error.ts";

@@ -1,4 +1,4 @@
-import { PROBLEM_TYPE } from "../../engine/tasks/problem.ts";
+import { PROBLEM_TYPE } from "../../engine/tasks/result.ts";
 import type { ErrorCode } from "../../errors.ts";
 import type { Answers, Header, Reference, RequestBody, Response, Schema } from "../route.ts";
 import type { SchemaName } from "./schemas.ts";

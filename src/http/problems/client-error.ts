@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { PROBLEM_TYPE } from "../../engine/tasks/problem.ts";
+import { PROBLEM_TYPE } from "../../engine/tasks/result.ts";
 import { linger } from "../server/linger.ts";
 import { type ProblemDocument, problemDocument } from "./problem.ts";
 

@@ -1,5 +1,4 @@
 import type { Context } from "koa";
-import { move as moveTask } from "../../engine/tasks/move.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Move, MoveVerdict } from "../../store/task/move.ts";
 import { msOf } from "../../wire/document.ts";
@@ -49,7 +48,7 @@ async function move(ctx: Context, api: Api, id: string): Promise<void> {
   const body = await readJson(ctx.req, moveBody, api.maxBodyBytes);
   const before = await findTask(ctx, api, id, { result: false });
   await checkRights(ctx, api, before, body);
-  const verdict = await moveTask(api.engine, before, moveOf(body));
+  const verdict = await api.engine.submitter.move(before, moveOf(body));
   if (verdict === "unknown") throw unknownTask(id);
   const { queue, state } = before;
   if (verdict === "not-waiting") throw new ProblemError("not-waiting", undefined, { extensions: { id, queue, state } });

@@ -1,7 +1,7 @@
 import { validateHeaderValue } from "node:http";
 import { Readable } from "node:stream";
 import type { Context } from "koa";
-import { beforeMember, resultJson } from "../../engine/tasks/result-json.ts";
+import { beforeMember, resultJson } from "../../engine/tasks/result.ts";
 import type { Inspection, TaskEnd } from "../../engine/watch/inspect.ts";
 import { BODILESS, isActive, keptHeaders } from "../../handler/result-headers.ts";
 import { type Body, isJsonType, type Result } from "../../task.ts";

@@ -1,10 +1,9 @@
 import type { Context } from "koa";
 import { estimate, restMs } from "../../engine/estimates/estimate.ts";
-import { PROBLEM_TYPE } from "../../engine/tasks/problem.ts";
+import { PROBLEM_TYPE } from "../../engine/tasks/result.ts";
 import type { Submission } from "../../engine/tasks/submission.ts";
 import type { SubmissionVerdict } from "../../engine/tasks/submit.ts";
-import type { Inspection, TaskEnd } from "../../engine/watch/inspect.ts";
-import { longestPauseS } from "../../engine/watch/presence.ts";
+import { type Inspection, longestPauseS, type TaskEnd } from "../../engine/watch/inspect.ts";
 import { type ErrorCode, errorEntry, ProblemError } from "../../errors.ts";
 import type { State } from "../../task.ts";
 import { timestamp } from "../../wire/document.ts";

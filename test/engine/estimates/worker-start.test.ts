@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { estimate } from "../../../src/engine/estimates/estimate.ts";
-import { forecastStart } from "../../../src/engine/estimates/worker-start.ts";
+import { forecastStart } from "../../../src/engine/estimates/forecast.ts";
 import type { QueueSnapshot, WorkerStart } from "../../../src/store/line/snapshot.ts";
 import { NO_TIMES, serviceTimes } from "../../shared/service-times.ts";
 import { START_TIMES, type StartTimes, simulateStarts } from "../../shared/start-simulation.ts";

@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
-import { move } from "../../../src/engine/tasks/move.ts";
 import { verify } from "../../../src/engine/upkeep/verify.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { type GivenSubmission, submissionOf } from "../../shared/submission.ts";
@@ -95,9 +94,9 @@ describe("limits of a caller", () => {
       return reached?.first.dueInMs;
     };
     expect(await leavesInMs()).to.be.within(1, 60_000);
-    for (const id of ["b1", "b2", "b3"]) await move(t.engine, { id, queue: "jobs" }, { delayMs: 3_600_000 });
+    for (const id of ["b1", "b2", "b3"]) await t.engine.submitter.move({ id, queue: "jobs" }, { delayMs: 3_600_000 });
     expect(await leavesInMs()).to.be.within(60_001, 3_600_000);
-    await move(t.engine, { id: "b2", queue: "jobs" }, { delayMs: 600_000 });
+    await t.engine.submitter.move({ id: "b2", queue: "jobs" }, { delayMs: 600_000 });
     expect(await leavesInMs()).to.be.within(60_001, 600_000);
   });
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { catalogueResult } from "../../../src/engine/tasks/problem.ts";
+import { catalogueResult } from "../../../src/engine/tasks/result.ts";
 import { verify } from "../../../src/engine/upkeep/verify.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 

@@ -1,9 +1,7 @@
 import { expect } from "chai";
 import type { Engine } from "../../../src/engine/engine.ts";
-import type { QueueSettings } from "../../../src/engine/settings.ts";
-import { retentionOf } from "../../../src/engine/settings.ts";
-import { move } from "../../../src/engine/tasks/move.ts";
-import { catalogueResult } from "../../../src/engine/tasks/problem.ts";
+import { type QueueSettings, retentionOf } from "../../../src/engine/settings.ts";
+import { catalogueResult } from "../../../src/engine/tasks/result.ts";
 import { lossOf } from "../../../src/engine/upkeep/tick.ts";
 import { type BatchGroup, groupsOf } from "../../../src/extras/groups/groups.ts";
 import type { Lease } from "../../../src/store/task/lease.ts";
@@ -77,7 +75,7 @@ export async function play(world: World, call: Op): Promise<void> {
       const { delayed, ...to } = call.to;
       const task = { id: idOf(call.id), queue: model.tasks.get(idOf(call.id))?.queue ?? queueOf(0) };
       const delay = delayed === undefined ? {} : { delayMs: delayed ? HOUR_MS : 0 };
-      expect(await move(engine, task, { ...to, ...delay })).to.equal(model.move(task.id, call.to));
+      expect(await engine.submitter.move(task, { ...to, ...delay })).to.equal(model.move(task.id, call.to));
       return;
     }
     case "reserve":

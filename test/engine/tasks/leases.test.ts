@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
-import type { Gate } from "../../../src/engine/tasks/gate.ts";
-import { Leases, type LeasesParts } from "../../../src/engine/tasks/leases.ts";
+import { type Gate, Leases, type LeasesParts } from "../../../src/engine/tasks/leases.ts";
 import { INTERNAL_QUEUES } from "../../../src/handler/internal-queues.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import type { Standby } from "../../../src/store/line/standby.ts";

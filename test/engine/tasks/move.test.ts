@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { move as moveTask } from "../../../src/engine/tasks/move.ts";
 import type { Move } from "../../../src/store/task/move.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
@@ -13,7 +12,7 @@ describe("a task of one of several partitions", () => {
   });
   afterEach(() => t.close());
 
-  const move = (id: string, to: Move) => moveTask(t.engine, { id, queue: "jobs" }, to);
+  const move = (id: string, to: Move) => t.engine.submitter.move({ id, queue: "jobs" }, to);
 
   it("is known to become due at its new time, if it got one", async () => {
     const due: unknown[] = [];

@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { move } from "../../../src/engine/tasks/move.ts";
 import { nameOf } from "../../../src/engine/tasks/submission.ts";
 import { bulkStep } from "../../../src/engine/upkeep/bulk.ts";
 import type { Page } from "../../../src/engine/watch/pages.ts";
@@ -45,7 +44,7 @@ describe("the lists of a queue", () => {
     await t.submit({ id: "c", queue: "plain" });
     for (const id of ["d", "e"]) {
       await t.submit({ id, queue: "plain" });
-      await move(t.engine, { id, queue: "plain" }, { place: "first" });
+      await t.engine.submitter.move({ id, queue: "plain" }, { place: "first" });
     }
     const read = (queue: string) =>
       walk(async (after) => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { Scans } from "../../../src/engine/watch/scans.ts";
+import { Scans } from "../../../src/engine/watch/pages.ts";
 import { ProblemError } from "../../../src/errors.ts";
 import { deferred } from "../../helpers/deferred.ts";
 import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Inspection } from "../../../src/engine/watch/inspect.ts";
 import { Notices } from "../../../src/engine/watch/notices.ts";
-import { watchedTasks } from "../../../src/engine/watch/watched.ts";
+import { watchedTasks } from "../../../src/engine/watch/watch.ts";
 import { Watchers } from "../../../src/engine/watch/watchers.ts";
 import type { PubSub } from "../../../src/store/pubsub.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";

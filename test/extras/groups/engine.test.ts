@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { move } from "../../../src/engine/tasks/move.ts";
 import { groupsOf } from "../../../src/extras/groups/groups.ts";
 import * as GROUPS from "../../../src/extras/groups/verbs.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
@@ -37,9 +36,9 @@ describe("a group of tasks", () => {
     await t.engine.maintenance.tick(0);
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 2 });
     await t.submit({ id: "c" });
-    await move(t.engine, { id: "a", queue: "jobs" }, { place: "last" });
+    await t.engine.submitter.move({ id: "a", queue: "jobs" }, { place: "last" });
     expect((await of.look(group)).index).to.equal(2);
-    await move(t.engine, { id: "a", queue: "jobs" }, { delayMs: 60_000 });
+    await t.engine.submitter.move({ id: "a", queue: "jobs" }, { delayMs: 60_000 });
     expect(await of.look(group)).to.deep.include({ index: 0 });
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 1, scheduled: 1 });
   });

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { RESULT_LIMIT } from "../../../src/engine/tasks/result-json.ts";
+import { RESULT_LIMIT } from "../../../src/engine/tasks/result.ts";
 import type { Inspection } from "../../../src/engine/watch/inspect.ts";
 import { type EventSubject, eventBody } from "../../../src/extras/webhooks/event.ts";
 import type { Result } from "../../../src/task.ts";

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import type { Context } from "koa";
-import { watchedTasks } from "../../../src/engine/watch/watched.ts";
+import { watchedTasks } from "../../../src/engine/watch/watch.ts";
 import { Watchers } from "../../../src/engine/watch/watchers.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { LiveTasks } from "../../../src/http/live/live-tasks.ts";

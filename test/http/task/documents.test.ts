@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { problemResult } from "../../../src/engine/tasks/problem.ts";
+import { problemResult } from "../../../src/engine/tasks/result.ts";
 import type { Inspection } from "../../../src/engine/watch/inspect.ts";
 import { errorEntry } from "../../../src/errors.ts";
 import { INTERNAL_QUEUES } from "../../../src/handler/internal-queues.ts";

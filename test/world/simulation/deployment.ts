@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Config, readConfig } from "../../../src/config/config.ts";
 import type { Engine } from "../../../src/engine/engine.ts";
 import { openEngine } from "../../../src/engine/upkeep/boot.ts";
-import { watchedTasks } from "../../../src/engine/watch/watched.ts";
+import { watchedTasks } from "../../../src/engine/watch/watch.ts";
 import { Watchers } from "../../../src/engine/watch/watchers.ts";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
 import { attemptsOf } from "../../../src/http/task/timeline.ts";
