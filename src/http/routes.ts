@@ -6,7 +6,7 @@ import { deploymentEventRoutes } from "./events/events.ts";
 import type { ApiExtension } from "./extension.ts";
 import { leaseRoutes } from "./leases/leases.ts";
 import { workerRoutes } from "./leases/workers.ts";
-import { LiveTasks } from "./live/live-tasks.ts";
+import { LiveTasks, liveRoutes } from "./live/live-tasks.ts";
 import { openApiRoutes } from "./openapi/openapi.ts";
 import { accessRoutes } from "./operations/access.ts";
 import { probeRoutes } from "./operations/probes.ts";
@@ -22,11 +22,9 @@ import { againRoutes } from "./submit/again.ts";
 import { submitRoutes } from "./submit/routes.ts";
 import { cancelRoutes } from "./task/cancel.ts";
 import { collectRoutes } from "./task/collect.ts";
-import { eventRoutes } from "./task/events.ts";
 import { inputRoutes } from "./task/input.ts";
 import { monitorRoutes } from "./task/monitor.ts";
 import { moveRoutes } from "./task/move.ts";
-import { outputRoutes } from "./task/output.ts";
 import { retryRoutes } from "./task/retry.ts";
 import { timelineRoutes } from "./task/timeline.ts";
 
@@ -44,8 +42,7 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     ...againRoutes(api, live),
     ...batchRoutes(api),
     ...monitorRoutes(api, watchers),
-    ...eventRoutes(api, live),
-    ...outputRoutes(api, live),
+    ...liveRoutes(api, live),
     ...inputRoutes(api),
     ...timelineRoutes(api, extensions),
     ...retryRoutes(api),

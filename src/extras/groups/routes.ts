@@ -11,9 +11,8 @@ import { checkTag, readPreconditions } from "../../http/headers/preconditions.ts
 import { parsePrefer } from "../../http/headers/prefer.ts";
 import { groupRetryAfterS, setRetryAfter } from "../../http/headers/retry-after.ts";
 import { PARAMETERS, searchOf } from "../../http/input/parameters.ts";
-import { isAnsweredWithoutEvents, lastEventId } from "../../http/live/last-event.ts";
 import { longPoll, whenGone } from "../../http/live/long-poll.ts";
-import { LINES } from "../../http/live/streams.ts";
+import { isAnsweredWithoutEvents, LINES, lastEventId } from "../../http/live/streams.ts";
 import { forbidden } from "../../http/middleware/authorize.ts";
 import { parameterRefs } from "../../http/openapi/parameters.ts";
 import { empty, headerRefs, json, responseRef, schemaRef } from "../../http/openapi/responses.ts";

@@ -7,8 +7,7 @@ import { oneParameter, readParameter, wrongParameter } from "../../wire/request.
 import type { Api } from "../api.ts";
 import { prefersEvents } from "../headers/accept.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";
-import { isAnsweredWithoutEvents, lastEventId } from "../live/last-event.ts";
-import { EVENTS, eventText } from "../live/streams.ts";
+import { EVENTS, eventText, isAnsweredWithoutEvents, lastEventId } from "../live/streams.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { json } from "../openapi/responses.ts";
 import { READ, type Route } from "../route.ts";

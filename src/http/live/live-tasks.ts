@@ -5,14 +5,91 @@ import { OutputFeeds } from "../../engine/watch/output.ts";
 import type { Watch } from "../../engine/watch/watch.ts";
 import type { Watchers } from "../../engine/watch/watchers.ts";
 import { ProblemError } from "../../errors.ts";
+import { isOutcome } from "../../task.ts";
+import { readParameter } from "../../wire/parameter.ts";
 import type { Api } from "../api.ts";
+import { versionId } from "../headers/etag.ts";
+import { parsePrefer } from "../headers/prefer.ts";
+import { PARAMETERS, searchOf } from "../input/parameters.ts";
+import { parameterRefs } from "../openapi/parameters.ts";
+import { empty, headerRefs, schemaRef } from "../openapi/responses.ts";
+import { type Route, WATCH } from "../route.ts";
 import { whenClosed } from "../server/response.ts";
 import { accessOf, keepsPresent } from "../task/access.ts";
+import { findTask, observe } from "../task/find.ts";
+import { TASK_PATHS } from "../task/links.ts";
+import { replyOutcome } from "../task/reply.ts";
 import { whenGone } from "./long-poll.ts";
-import type { FollowedTask, OutputSource } from "./output-reader.ts";
-import { EVENTS, LINES } from "./streams.ts";
+import { EVENTS, isAnsweredWithoutEvents, LINES, lastEventId } from "./streams.ts";
 import { taskEvents } from "./task-events.ts";
-import { outputLines } from "./task-output.ts";
+import { type FollowedTask, type OutputSource, outputLines } from "./task-output.ts";
+
+/** What is sent of a task while it is pending: the monitor as Server-Sent Events, and its output. */
+export function liveRoutes(api: Api, live: LiveTasks): readonly Route[] {
+  return [
+    {
+      name: "follow",
+      method: "GET",
+      path: TASK_PATHS.events,
+      scopes: WATCH,
+      signedLink: "task",
+      tag: "Watch",
+      summary: "The monitor as Server-Sent Events",
+      description:
+        "`event: status` at once and on every change, `event: output` for each value that the handler writes, finally `event: done`. The data is the document of the monitor, that of `output` an OutputValue; in `done` it has the result (JSON below 20 kB) or the problem. To resume after an event, send its id as `Last-Event-ID`.",
+      parameters: parameterRefs("Last-Event-ID", "lastEventId"),
+      answers: {
+        "200": { description: "Events until the task has ended.", content: { "text/event-stream": {} } },
+        "204": empty("The caller has already received the last event."),
+      },
+      run: (ctx) => events(ctx, api, live),
+    },
+    {
+      name: "output",
+      method: "GET",
+      path: TASK_PATHS.output,
+      scopes: WATCH,
+      signedLink: "task",
+      tag: "Watch",
+      summary: "What the handler writes while it runs",
+      description:
+        "A line for each value: those written so far, then new ones until the task ends. `Prefer: wait=N` ends the response after N seconds, `wait=0` after the values written so far. If a response breaks off, continue with `after`.",
+      parameters: parameterRefs("after", "Prefer-wait"),
+      answers: {
+        "200": {
+          description: "The values, in order.",
+          headers: headerRefs("Preference-Applied"),
+          content: { "application/x-ndjson": { schema: schemaRef("OutputValue") } },
+        },
+      },
+      run: (ctx) => output(ctx, api, live),
+    },
+  ];
+}
+
+async function events(ctx: Context, api: Api, live: LiveTasks): Promise<void> {
+  const known = lastEventId(ctx);
+  const seen = await observe(ctx, api, ctx.params.id ?? "");
+  if (isAnsweredWithoutEvents(ctx, isOutcome(seen.state) && known === versionId(seen))) return;
+  api.streams.add(ctx);
+  await live.followEvents(ctx, seen, known);
+}
+
+async function output(ctx: Context, api: Api, live: LiveTasks): Promise<void> {
+  const id: string = ctx.params.id ?? "";
+  const after = readParameter(searchOf(ctx), PARAMETERS.after);
+  const seen = await findTask(ctx, api, id, { result: false });
+  if (seen.state === "canceled" || seen.deleted || seen.expired) return replyOutcome(ctx, seen);
+  const { wait, waitAsSent } = parsePrefer(ctx.get("Prefer"));
+  if (ctx.method === "HEAD") {
+    ctx.type = "application/x-ndjson";
+    ctx.status = 200;
+    return;
+  }
+  api.streams.add(ctx);
+  if (waitAsSent !== undefined) ctx.set("Preference-Applied", waitAsSent);
+  await live.followOutput(ctx, seen, after === null ? 0 : after + 1, wait === undefined ? undefined : wait * 1000);
+}
 
 /** The maximum number of characters of long pages that wait for readers in this process, over all readers. */
 const MAX_HELD = 64 * 1024 ** 2;

@@ -3,7 +3,17 @@ import type { SubmissionVerdict } from "../../engine/tasks/submit.ts";
 import type { Common, Watch } from "../../engine/watch/watch.ts";
 import { ChurnMap } from "../../store/churn-map.ts";
 import { isOutcome } from "../../task.ts";
-import type { Api } from "../api.ts";
+import type { Streams } from "./streams.ts";
+
+/** What ends the waits of all callers: it fires when the server stops and the time for answers is over. */
+interface Closing {
+  readonly closing: AbortSignal;
+}
+
+/** What a wait depends on: it counts as a stream. */
+interface Waits extends Closing {
+  readonly streams: Streams;
+}
 
 /**
  * What ends the wait of each caller, by the signal that ends all waits, so that a signal has one listener however many callers
@@ -15,7 +25,7 @@ const waiting = new WeakMap<AbortSignal, ChurnMap<() => void, true>>();
  * Calls back when a caller must stop waiting: it has disconnected, or the server stops and the time for answers is over. Not
  * `AbortSignal.any`: the signals of all requests would pile up on one that lives as long as the process.
  */
-export function whenGone(ctx: Context, { closing }: Pick<Api, "closing">, leave: () => void): void {
+export function whenGone(ctx: Context, { closing }: Closing, leave: () => void): void {
   const { res } = ctx;
   if (closing.aborted || res.destroyed) return leave();
   const callers = callersUntil(closing);
@@ -27,7 +37,7 @@ export function whenGone(ctx: Context, { closing }: Pick<Api, "closing">, leave:
 }
 
 /** The same as a signal. Where every request waits, the callback above is used, which costs less. */
-export function untilGone(ctx: Context, api: Pick<Api, "closing">): AbortSignal {
+export function untilGone(ctx: Context, api: Closing): AbortSignal {
   const gone = new AbortController();
   whenGone(ctx, api, () => gone.abort());
   return gone.signal;
@@ -38,8 +48,12 @@ export function untilGone(ctx: Context, api: Pick<Api, "closing">): AbortSignal 
  * bound them.
  * @throws ProblemError rate-limited
  */
-export function countRepeated(ctx: Context, api: Api, { verdict, state }: SubmissionVerdict): void {
-  if (verdict !== "new" && state !== null && !isOutcome(state)) api.streams.add(ctx);
+export function countRepeated(
+  ctx: Context,
+  { streams }: Pick<Waits, "streams">,
+  { verdict, state }: SubmissionVerdict,
+): void {
+  if (verdict !== "new" && state !== null && !isOutcome(state)) streams.add(ctx);
 }
 
 function callersUntil(closing: AbortSignal): ChurnMap<() => void, true> {
@@ -68,7 +82,7 @@ interface LongPoll<Seen extends Common> {
  */
 export async function longPoll<Seen extends Common>(
   ctx: Context,
-  api: Api,
+  api: Waits,
   { watch, ms, ready }: LongPoll<Seen>,
 ): Promise<void> {
   api.streams.add(ctx);

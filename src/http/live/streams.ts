@@ -1,6 +1,8 @@
 import type { ServerResponse } from "node:http";
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
+import { oneParameter } from "../../wire/parameter.ts";
+import { searchOf } from "../input/parameters.ts";
 import { senderOf } from "../sender.ts";
 import { handOver, whenClosed } from "../server/response.ts";
 import { sendParts } from "./send-parts.ts";
@@ -170,4 +172,26 @@ function beat(stream: OpenStream): void {
     stream.missed += 1;
     if (stream.missed > STREAM_DEFAULTS.patienceTurns) res.destroy();
   }
+}
+
+/**
+ * The id of the last event that a client has received, "" if none.
+ * @throws ProblemError invalid-parameter
+ */
+export function lastEventId(ctx: Context): string {
+  return ctx.get("Last-Event-ID") || (oneParameter(searchOf(ctx), "lastEventId") ?? "");
+}
+
+/**
+ * Answers a request for events that needs no stream: a HEAD request, or that of a client that has received the final event.
+ * @returns whether it is answered
+ */
+export function isAnsweredWithoutEvents(ctx: Context, hasFinal: boolean): boolean {
+  // 204 stops an EventSource from reconnecting (WHATWG HTML §9.2.3).
+  if (hasFinal) ctx.status = 204;
+  else if (ctx.method === "HEAD") {
+    ctx.set(EVENTS.headers);
+    ctx.status = 200;
+  }
+  return hasFinal || ctx.method === "HEAD";
 }

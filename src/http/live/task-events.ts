@@ -9,8 +9,8 @@ import type { Sender } from "../headers/forwarded.ts";
 import { documentOf } from "../task/documents/monitor-document.ts";
 import { observeEnd } from "../task/find.ts";
 import { outcomeProblem } from "../task/reply.ts";
-import { type FollowedTask, OutputReader, type OutputSource } from "./output-reader.ts";
 import { eventText } from "./streams.ts";
+import { type FollowedTask, OutputReader, type OutputSource } from "./task-output.ts";
 
 /** What the events of a task are built from. */
 interface EventsParts {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ByteBudget } from "../../../src/engine/calls/byte-budget.ts";
 import type { OutputFeeds, OutputPage } from "../../../src/engine/watch/output.ts";
 import { Watch } from "../../../src/engine/watch/watch.ts";
-import { OutputReader } from "../../../src/http/live/output-reader.ts";
+import { OutputReader } from "../../../src/http/live/task-output.ts";
 
 const MIB = 1024 ** 2;
 
