@@ -124,8 +124,6 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
         tracing,
         stopping: stopping.signal,
         closing: closing.signal,
-        openGroup: extensions.find((extension) => extension.openGroup)?.openGroup,
-        pages: extensions.find((extension) => extension.pages)?.pages,
         checkWebhook: extensions.find((extension) => extension.checkWebhook)?.checkWebhook,
         streams: new Streams(config.maxStreams, stopping.signal),
         ...config,

@@ -3,10 +3,8 @@ import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Tracing } from "../trace/tracing.ts";
-import type { OpenGroup } from "./batches/batch-group.ts";
 import type { IdSecret } from "./headers/request-id.ts";
 import type { Streams } from "./live/streams.ts";
-import type { Pages } from "./shown-pages.ts";
 
 /** What the routes need, including the settings of the server. */
 export interface Api extends Config {
@@ -27,10 +25,6 @@ export interface Api extends Config {
   /** Fires when the time for answers is over: waiting callers get the current state. */
   readonly closing: AbortSignal;
   readonly streams: Streams;
-  /** Undefined if the server has no groups. */
-  readonly openGroup: OpenGroup | undefined;
-  /** What browsers get in place of documents, if anything. */
-  readonly pages: Pages | undefined;
   /** The canonical URL of a webhook; undefined if the server sends none. @throws ProblemError invalid-parameter if it is not allowed */
   readonly checkWebhook: ((url: string) => Promise<string>) | undefined;
   /** Why the server is not ready; empty if it is. */

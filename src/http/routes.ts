@@ -8,8 +8,7 @@ import { leaseRoutes } from "./leases/leases.ts";
 import { workerRoutes } from "./leases/workers.ts";
 import { LiveTasks, liveRoutes } from "./live/live-tasks.ts";
 import { openApiRoutes } from "./openapi/openapi.ts";
-import { accessRoutes } from "./operations/access.ts";
-import { probeRoutes } from "./operations/probes.ts";
+import { accessRoutes, probeRoutes } from "./operations/probes.ts";
 import { problemRoutes } from "./operations/problems.ts";
 import { bulkRoutes } from "./queues/bulk.ts";
 import { deadRoutes } from "./queues/dead.ts";
@@ -34,14 +33,16 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     onError: (error) => api.log.debug({ err: error }, "monitor: could not read the watched tasks; trying again later"),
   });
   const live = new LiveTasks(api, watchers);
+  const pages = extensions.find((extension) => extension.pages)?.pages;
+  const openGroup = extensions.find((extension) => extension.openGroup)?.openGroup;
   const routes: Route[] = [
     ...submitRoutes(api, live),
-    ...collectRoutes(api),
+    ...collectRoutes(api, pages),
     ...cancelRoutes(api),
     ...moveRoutes(api),
     ...againRoutes(api, live),
-    ...batchRoutes(api),
-    ...monitorRoutes(api, watchers),
+    ...batchRoutes(api, openGroup),
+    ...monitorRoutes(api, watchers, pages),
     ...liveRoutes(api, live),
     ...inputRoutes(api),
     ...timelineRoutes(api, extensions),
@@ -57,7 +58,7 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     ...leaseRoutes(api),
     ...accessRoutes,
     ...probeRoutes(api),
-    ...problemRoutes(api),
+    ...problemRoutes(pages),
     ...extensions.flatMap((extension) => extension.routes?.(api) ?? []),
   ];
   // Its document describes itself too.

@@ -27,6 +27,6 @@ export interface Pages {
 }
 
 /** The pages for a sender that prefers them; undefined for any other, and if the server has none. */
-export function pagesFor(ctx: Context, { pages }: { readonly pages: Pages | undefined }): Pages | undefined {
+export function pagesFor(ctx: Context, pages: Pages | undefined): Pages | undefined {
   return pages && prefersHtml(ctx.get("Accept")) ? pages : undefined;
 }

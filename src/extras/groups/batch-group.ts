@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
-import type { OpenGroup } from "../../http/batches/batch-group.ts";
+import type { OpenGroup } from "../../http/batches/batch-verdicts.ts";
 import {
   type BatchVerdicts,
   type LineVerdict,

@@ -5,8 +5,7 @@ import { messageOf, ProblemError } from "../../errors.ts";
 import type { Api } from "../../http/api.ts";
 import { logAction } from "../../http/audit-log.ts";
 import { prefersEvents, prefersHtml } from "../../http/headers/accept.ts";
-import { isAny, namesVersion } from "../../http/headers/etag.ts";
-import { replyIfNotModified } from "../../http/headers/not-modified.ts";
+import { isAny, namesVersion, replyIfNotModified } from "../../http/headers/etag.ts";
 import { checkTag, readPreconditions } from "../../http/headers/preconditions.ts";
 import { parsePrefer } from "../../http/headers/prefer.ts";
 import { groupRetryAfterS, setRetryAfter } from "../../http/headers/retry-after.ts";
@@ -50,7 +49,7 @@ export function groupRoutes(api: Api): readonly Route[] {
       description: "Its events if `Accept` prefers text/event-stream, an HTML page if it prefers text/html.",
       parameters: parameterRefs("If-None-Match", "Prefer-wait"),
       answers: {
-        ...(api.pages && { default: responseRef("ProblemOrPage") }),
+        default: responseRef("ProblemOrPage"),
         "200": {
           description: "The group is done or canceled. Or its events.",
           headers: headerRefs("ETag", "Preference-Applied"),

@@ -1,10 +1,9 @@
 import type { Extension } from "../../extension.ts";
 import { inEachPartition } from "../../handler/internal-queues.ts";
 import type { Api } from "../../http/api.ts";
-import type { TimelineSubject } from "../../http/extension.ts";
 import { monitorDocument, WITH_PROBLEM } from "../../http/task/documents/monitor-document.ts";
 import { taskLinks } from "../../http/task/links.ts";
-import { attemptsOf } from "../../http/task/timeline.ts";
+import { attemptsOf, type TimelineSubject } from "../../http/task/timeline.ts";
 import { AddressGuard } from "../../net/ssrf-guard.ts";
 import { timestamp } from "../../wire/document.ts";
 import type { Timeline } from "../../wire/task.ts";

@@ -2,19 +2,21 @@ import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { Context } from "koa";
+import type { Engine } from "../../engine/engine.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
 import type { Submission } from "../../engine/tasks/submission.ts";
 import type { SubmissionVerdict } from "../../engine/tasks/submit.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
+import type { Logger } from "../../log.ts";
 import { wrongParameter } from "../../wire/request.ts";
 import type { SubmitOptions } from "../../wire/submission.ts";
 import type { Api } from "../api.ts";
+import type { IdSecret } from "../headers/request-id.ts";
 import { type CheckedInput, checkJson, parseJson } from "../input/body.ts";
 import { refusalOf } from "../submit/refusal.ts";
 import type { OwnedTask } from "../task/access.ts";
 import { linksFor } from "../task/links.ts";
-import type { OpenedGroup } from "./batch-group.ts";
 import { type Envelope, readEnvelope } from "./envelope.ts";
 import { type BatchVerdicts, type LineVerdict, type RefusedLine, refusedLine } from "./line-verdict.ts";
 import { type BodyLine, LF, LineSplitter } from "./split-lines.ts";
@@ -162,3 +164,42 @@ function submissionOf(batch: Batch, { number, bytes }: BodyLine): Submission | P
   const assemble = (ready: CheckedInput) => batch.assemble(number, id, options, ready);
   return checked instanceof Promise ? checked.then(assemble) : assemble(checked);
 }
+
+/** What a request says of the group of its batch. */
+export interface AskedGroup {
+  /** `true` for a new one. */
+  readonly group: string;
+  /** Whether it stays open after the batch. */
+  readonly staysOpen: boolean;
+  readonly options: SubmitOptions;
+  readonly settings: QueueSettings;
+}
+
+/** The group of a batch. */
+export interface OpenedGroup {
+  readonly id: string;
+  /** The number of the first line of the batch. */
+  readonly firstLine: number;
+  /** The id of the task of the next line. To be called for each line that has none of its own, and with all lines in their order. */
+  nextId(text: string): string;
+  /**
+   * Waits until it is known whether the batch is answered with its verdicts, which it then returns. When all have been read, the batch ends.
+   * @param maxBytes of verdicts that are kept until then; beyond it they are sent in any case
+   * @throws ProblemError if no line has become a task: that of the first line that was refused for the moment, else invalid-input; id-conflict
+   * if the group is closed, and nothing was repeated
+   */
+  answer(
+    verdicts: BatchVerdicts,
+    maxBytes: number,
+  ): Promise<AsyncIterable<readonly LineVerdict[]> | Iterable<readonly LineVerdict[]>>;
+}
+
+/**
+ * Opens the group of a batch, or finds that to which it is added.
+ * @throws ProblemError id-conflict if it belongs to another caller or queue; queue-full if too many webhooks wait
+ */
+export type OpenGroup = (
+  ctx: Context,
+  api: { readonly engine: Engine; readonly idSecret: IdSecret; readonly log: Logger },
+  asked: AskedGroup,
+) => Promise<OpenedGroup>;

@@ -15,7 +15,7 @@ import { inputHandlerOf } from "../queues/named-queue.ts";
 import { type Route, SUBMIT } from "../route.ts";
 import { handOver } from "../server/response.ts";
 import { assembleSubmission, withWebhook } from "../submit/submission.ts";
-import { batchVerdicts } from "./batch-verdicts.ts";
+import { batchVerdicts, type OpenGroup } from "./batch-verdicts.ts";
 import { verdictLines } from "./line-verdict.ts";
 
 /** The media type of a batch and its response: one JSON value for each line. */
@@ -33,7 +33,7 @@ const BATCH_DEFAULTS = {
 } as const;
 
 /** Submitting many tasks at once. */
-export function batchRoutes(api: Api): readonly Route[] {
+export function batchRoutes(api: Api, openGroup: OpenGroup | undefined): readonly Route[] {
   return [
     {
       name: "submitBatch",
@@ -47,7 +47,7 @@ export function batchRoutes(api: Api): readonly Route[] {
         "Read and answered as a stream: one verdict for each line, in order; empty lines are counted but get no verdict. A bad " +
         "line does not affect the others. The query and the headers Priority and Cancel-After are the defaults of every line, but with `group` a webhook is that of the group.",
       parameters: [
-        ...parameterRefs("envelope", ...(api.openGroup ? (["group", "open"] as const) : [])),
+        ...parameterRefs("envelope", ...(openGroup ? (["group", "open"] as const) : [])),
         ...laterParameters(api),
       ],
       body: {
@@ -68,12 +68,12 @@ export function batchRoutes(api: Api): readonly Route[] {
           },
         },
       },
-      run: (ctx) => submitBatch(ctx, api, ctx.params.queue),
+      run: (ctx) => submitBatch(ctx, api, openGroup, ctx.params.queue),
     },
   ];
 }
 
-async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void> {
+async function submitBatch(ctx: Context, api: Api, openGroup: OpenGroup | undefined, queue: string): Promise<void> {
   const handler = inputHandlerOf(api, queue);
   const search = searchOf(ctx);
   const take = <T, Absent>(parameter: Parameter<T, Absent>): T | Absent => {
@@ -83,7 +83,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   };
   const envelopes = take(PARAMETERS.envelope);
   const grouped = { group: take(PARAMETERS.group), staysOpen: take(PARAMETERS.open) };
-  if (grouped.group !== null && !api.openGroup) throw wrongParameter("group", "this server has no groups");
+  if (grouped.group !== null && !openGroup) throw wrongParameter("group", "this server has no groups");
   if (grouped.staysOpen && grouped.group === null) throw wrongParameter("open", "expected only with group");
   const given = readSubmitOptions(search.toString(), ctx.headers);
   if (given.dryRun) throw wrongParameter("dryRun", "not supported for batches");
@@ -96,7 +96,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   const group =
     asked === null
       ? undefined
-      : await api.openGroup?.(ctx, api, { group: asked, staysOpen, options: withDefaults, settings });
+      : await openGroup?.(ctx, api, { group: asked, staysOpen, options: withDefaults, settings });
   const sending = api.tracing?.sendBatch(queue);
   const trace = sending?.trace ?? traceOf(ctx.headers);
   const verdicts = batchVerdicts(ctx, {

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Context } from "koa";
 import type { KeptEvent } from "../../engine/monitoring/events.ts";
 import { timestamp } from "../../wire/document.ts";
@@ -11,7 +12,6 @@ import { EVENTS, eventText, isAnsweredWithoutEvents, lastEventId } from "../live
 import { parameterRefs } from "../openapi/parameters.ts";
 import { json } from "../openapi/responses.ts";
 import { READ, type Route } from "../route.ts";
-import { type EventFeed, eventFeed } from "./event-feed.ts";
 
 /** The ids of events: when, ms, a hyphen, a number. */
 const ID = /^\d{1,15}-\d{1,10}$/;
@@ -87,4 +87,31 @@ function textOf(event: KeptEvent): string {
 
 function documentOf({ id: _, atMs, ...event }: KeptEvent): DeploymentEvent {
   return { at: timestamp(atMs), ...event };
+}
+
+/** How often new events are read while somebody follows them, ms. */
+const READ_MS = 1000;
+
+/** Waits a moment, then reads the events after one, perhaps none: once for all who ask for the same. Never rejects. */
+type EventFeed = (from: string) => Promise<readonly KeptEvent[]>;
+
+/** @param onError called for failed reads, which followers repeat */
+function eventFeed(read: EventFeed, onError: (error: unknown) => void): EventFeed {
+  const reading = new Map<string, ReturnType<EventFeed>>();
+  const readLater = async (from: string) => {
+    await delay(READ_MS, undefined, { ref: false });
+    // What happens during the read is for the next one.
+    reading.delete(from);
+    try {
+      return await read(from);
+    } catch (error) {
+      onError(error);
+      return [];
+    }
+  };
+  return (from) => {
+    const known = reading.get(from) ?? readLater(from);
+    reading.set(from, known);
+    return known;
+  };
 }

@@ -6,7 +6,7 @@ import type { Watch } from "../../engine/watch/watch.ts";
 import type { Watchers } from "../../engine/watch/watchers.ts";
 import { ProblemError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
-import { readParameter } from "../../wire/parameter.ts";
+import { readParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
 import { versionId } from "../headers/etag.ts";
 import { parsePrefer } from "../headers/prefer.ts";

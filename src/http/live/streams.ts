@@ -1,10 +1,10 @@
 import type { ServerResponse } from "node:http";
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
-import { oneParameter } from "../../wire/parameter.ts";
+import { oneParameter } from "../../wire/request.ts";
 import { searchOf } from "../input/parameters.ts";
-import { senderOf } from "../sender.ts";
 import { handOver, whenClosed } from "../server/response.ts";
+import { senderOf } from "../task/access.ts";
 import { sendParts } from "./send-parts.ts";
 
 /** Settings of streams. */

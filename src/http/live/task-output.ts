@@ -1,6 +1,6 @@
 import type { ByteBudget, Claim } from "../../engine/calls/byte-budget.ts";
 import type { Inspection } from "../../engine/watch/inspect.ts";
-import type { OutputFeed, OutputFeeds, OutputPage } from "../../engine/watch/output-feeds.ts";
+import type { OutputFeed, OutputFeeds, OutputPage } from "../../engine/watch/output.ts";
 import type { Watch } from "../../engine/watch/watch.ts";
 import { ProblemError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";

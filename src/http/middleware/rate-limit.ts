@@ -7,7 +7,7 @@ import { withTimeout } from "../../net/with-timeout.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Keys } from "../../store/keys.ts";
 import { routeOf } from "../route.ts";
-import { senderOf } from "../sender.ts";
+import { senderOf } from "../task/access.ts";
 
 /**
  * Counts a request of its API key, or of its address if none was sent, and reports what is left in RateLimit headers

@@ -2,6 +2,7 @@ import { Registry } from "prom-client";
 import type { Api } from "../api.ts";
 import { json } from "../openapi/responses.ts";
 import { ADMIN, type Route } from "../route.ts";
+import { accessOf } from "../task/access.ts";
 
 /** Liveness, readiness, and metrics for Prometheus: all that a worker serves. */
 export function probeRoutes(api: Pick<Api, "readiness" | "exposition" | "engine">): readonly Route[] {
@@ -59,3 +60,20 @@ export function probeRoutes(api: Pick<Api, "readiness" | "exposition" | "engine"
     },
   ];
 }
+
+/** The caller, and what they may do. */
+export const accessRoutes: readonly Route[] = [
+  {
+    name: "access",
+    method: "GET",
+    path: "/v1/access",
+    scopes: "any",
+    tag: "Operations",
+    summary: "What the caller may do",
+    answers: { "200": json("The name of the key, whether the server has keys, and what the caller may do.", "Access") },
+    run: (ctx) => {
+      const { caller, key, scopes } = accessOf(ctx);
+      ctx.body = { caller, keys: key !== "off", scopes: [...scopes] };
+    },
+  },
+];

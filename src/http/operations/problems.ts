@@ -1,14 +1,13 @@
 import type { Context } from "koa";
 import { errorEntries, ProblemError } from "../../errors.ts";
-import type { Api } from "../api.ts";
 import { schemaRef } from "../openapi/responses.ts";
 import { shownProblem } from "../problems/problem.ts";
 import { explain } from "../problems/texts.ts";
 import type { Route } from "../route.ts";
-import { pagesFor } from "../shown-pages.ts";
+import { type Pages, pagesFor } from "../shown-pages.ts";
 
 /** The targets of the `type` of problem documents: the explanation of a code, as JSON or as a page. */
-export const problemRoutes = (api: Pick<Api, "pages">): readonly Route[] => [
+export const problemRoutes = (pages: Pages | undefined): readonly Route[] => [
   {
     name: "explain",
     method: "GET",
@@ -23,16 +22,15 @@ export const problemRoutes = (api: Pick<Api, "pages">): readonly Route[] => [
         content: { "application/json": { schema: schemaRef("ProblemExplanation") }, "text/html": {} },
       },
     },
-    run: (ctx) => explainProblem(ctx, api),
+    run: (ctx) => explainProblem(ctx, pagesFor(ctx, pages)),
   },
 ];
 
-function explainProblem(ctx: Context, api: Pick<Api, "pages">): void {
+function explainProblem(ctx: Context, pages: Pages | undefined): void {
   const entry = errorEntries.find(({ code }) => code === ctx.params.code);
   if (!entry) throw new ProblemError("not-found");
   const explanation = shownProblem(ctx, explain(entry.code));
   ctx.vary("Accept");
-  const pages = pagesFor(ctx, api);
   if (pages) pages.problem(ctx, explanation);
   else ctx.body = explanation;
 }

@@ -1,8 +1,11 @@
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
 import type { Context } from "koa";
 import { type ApiKey, SCOPES, type Scope } from "../../auth/api-key.ts";
 import type { LinkKind, LinkSigner, SignedSubject } from "../../auth/link-signer.ts";
 import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { ProblemError } from "../../errors.ts";
+import { withoutPort } from "../headers/forwarded.ts";
 import type { Route } from "../route.ts";
 
 /** Who sends a request, and what they may do. */
@@ -95,4 +98,22 @@ export function signatureOf(ctx: Pick<Context, "state">, task: OwnedTask, kind: 
   const access = accessOf(ctx);
   if (mayRead(access, task)) return access.signer?.sign(kind, task) ?? "";
   return access.link?.kind === kind && access.link.id === task.id ? access.link.query : "";
+}
+
+/** The sender of a request for the rate limit: its API key, or its address without one. @param ctx null for the server itself */
+export function senderOf(ctx: Context | null): string {
+  if (!ctx) return "server";
+  const { key, caller } = accessOf(ctx);
+  return key === "valid" ? `key ${caller}` : `address ${networkOf(withoutPort(ctx.ip))}`;
+}
+
+/** An address as a sender. For IPv6 it is the /64 network, since a customer gets a whole one. */
+function networkOf(address: string): string {
+  if (isIP(address) === 0) return "unknown";
+  const parsed = ipaddr.process(address);
+  if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
+  return `${parsed.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(":")}::/64`;
 }

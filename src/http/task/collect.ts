@@ -15,7 +15,7 @@ import { linksFor, TASK_PATHS } from "./links.ts";
 import { hasResult, pendingHeaders, pendingTask, replyOutcome, replyPending } from "./reply.ts";
 
 /** The result resource. */
-export function collectRoutes(api: Api): readonly Route[] {
+export function collectRoutes(api: Api, pages: Pages | undefined): readonly Route[] {
   return [
     {
       name: "collect",
@@ -32,17 +32,16 @@ export function collectRoutes(api: Api): readonly Route[] {
         ...RESULTS,
         "202": { ...responses.Accepted, content: { ...responses.Accepted.content, "text/html": {} } },
       },
-      run: (ctx) => collect(ctx, api, ctx.params.id),
-      showProblem: (ctx, error) => api.pages?.missing(ctx, error, api.embedOrigins) ?? false,
+      run: (ctx) => collect(ctx, api, pagesFor(ctx, pages), ctx.params.id),
+      showProblem: (ctx, error) => pages?.missing(ctx, error, api.embedOrigins) ?? false,
     },
   ];
 }
 
-async function collect(ctx: Context, api: Api, id: string): Promise<void> {
+async function collect(ctx: Context, api: Api, pages: Pages | undefined, id: string): Promise<void> {
   ctx.vary("Accept");
   const status = pendingStatus(ctx, api);
   const seen = await findTask(ctx, api, id, { result: true, inPieces: true });
-  const pages = pagesFor(ctx, api);
   if (pages && !(isOutcome(seen.state) && hasResult(seen))) return replyPage(ctx, api, pages, { seen, status });
   if (isOutcome(seen.state)) replyOutcome(ctx, seen);
   else replyPending(ctx, pendingTask(seen), status);

@@ -4,8 +4,7 @@ import type { Watchers } from "../../engine/watch/watchers.ts";
 import { isOutcome } from "../../task.ts";
 import { type Parameter, readParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
-import { isAny, namesVersion, versionTag } from "../headers/etag.ts";
-import { replyIfNotModified } from "../headers/not-modified.ts";
+import { isAny, namesVersion, replyIfNotModified, versionTag } from "../headers/etag.ts";
 import { parsePrefer } from "../headers/prefer.ts";
 import { setRetryAfter } from "../headers/retry-after.ts";
 import { PARAMETERS, searchOf } from "../input/parameters.ts";
@@ -21,13 +20,13 @@ import { linksFor, TASK_PATHS } from "./links.ts";
 import { pendingTask, replyOutcome, replyPending } from "./reply.ts";
 
 /** The monitor: state, place in line, progress and estimate of a task. */
-export function monitorRoutes(api: Api, watchers: Watchers): readonly Route[] {
+export function monitorRoutes(api: Api, watchers: Watchers, pages: Pages | undefined): readonly Route[] {
   const route = (name: string, path: string, summary: string): Route => ({
     ...{ name, method: "GET", path, scopes: WATCH, signedLink: "task" },
     ...{ tag: "Watch", summary, description: "An HTML page if `Accept` prefers text/html." },
     parameters: parameterRefs(
       ...(["onComplete", "onPending"] as const),
-      ...(api.pages ? (["embed"] as const) : []),
+      ...(pages ? (["embed"] as const) : []),
       ...(["If-None-Match", "Prefer-wait"] as const),
     ),
     answers: {
@@ -51,8 +50,8 @@ export function monitorRoutes(api: Api, watchers: Watchers): readonly Route[] {
         ...(["ETag", "Preference-Applied", "Retry-After", "Location"] as const),
       ),
     },
-    run: (ctx) => monitor(ctx, api, watchers, ctx.params.id),
-    showProblem: (ctx, error) => api.pages?.missing(ctx, error, api.embedOrigins) ?? false,
+    run: (ctx) => monitor(ctx, api, { watchers, pages: pagesFor(ctx, pages) }, ctx.params.id),
+    showProblem: (ctx, error) => pages?.missing(ctx, error, api.embedOrigins) ?? false,
   });
   return [
     route("watch", TASK_PATHS.monitor, "State, place in line, progress and estimate"),
@@ -60,10 +59,14 @@ export function monitorRoutes(api: Api, watchers: Watchers): readonly Route[] {
   ];
 }
 
-async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
+async function monitor(
+  ctx: Context,
+  api: Api,
+  { watchers, pages }: { readonly watchers: Watchers; readonly pages: Pages | undefined },
+  id: string,
+): Promise<void> {
   ctx.vary("Accept");
   const options = readOptions(searchOf(ctx));
-  const pages = pagesFor(ctx, api);
   if (pages) return showPage(ctx, api, pages, id, options);
   if (options.onPending === "synchronous") await untilDone(ctx, api, watchers, id);
   else await untilChanged(ctx, api, watchers, id);

@@ -5,7 +5,6 @@ import { isJsonType, isOutcome } from "../../task.ts";
 import { timestamp } from "../../wire/document.ts";
 import type { Attempt, AttemptRecord, Shown, Step, Timeline } from "../../wire/task.ts";
 import type { Api } from "../api.ts";
-import type { ApiExtension, TimelineMembers, TimelineSubject } from "../extension.ts";
 import { json } from "../openapi/responses.ts";
 import { type Route, WATCH } from "../route.ts";
 import { accessOf } from "./access.ts";
@@ -13,8 +12,27 @@ import { documentOf } from "./documents/monitor-document.ts";
 import { observe } from "./find.ts";
 import { unknownTask } from "./reply.ts";
 
+/** The task of a timeline. */
+export interface TimelineSubject {
+  readonly seen: Inspection;
+  readonly details: TaskDetails;
+  /** Whether its reader may see workers and raw errors. */
+  readonly all: boolean;
+}
+
+/** Members of a timeline that the core does not know. */
+export interface TimelineMembers extends Partial<Pick<Timeline, "undo" | "webhooks">> {
+  /** When its steps were undone. */
+  readonly undoneAt?: string | null;
+}
+
+/** Adds to timelines what the core does not know. */
+export interface TimelineSource {
+  timeline?(api: Api, of: TimelineSubject): Promise<TimelineMembers>;
+}
+
 /** What happened to a task. */
-export function timelineRoutes(api: Api, extensions: readonly ApiExtension[]): readonly Route[] {
+export function timelineRoutes(api: Api, sources: readonly TimelineSource[]): readonly Route[] {
   return [
     {
       name: "timeline",
@@ -33,7 +51,7 @@ export function timelineRoutes(api: Api, extensions: readonly ApiExtension[]): r
         if (!details) throw unknownTask(id.slice(0, 128));
         // Workers, raw errors, stacks and logs are for operators.
         const of = { seen, details, all: accessOf(ctx).scopes.has("read") };
-        const others = Promise.all(extensions.map((extension) => extension.timeline?.(api, of)));
+        const others = Promise.all(sources.map((source) => source.timeline?.(api, of)));
         ctx.body = await timelineDocument(ctx, api, of, others);
       },
     },
