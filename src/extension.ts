@@ -5,7 +5,7 @@ import type { Handler } from "./handler/define.ts";
 import type { ApiExtension } from "./http/extension.ts";
 import type { Logger } from "./log.ts";
 import type { Role } from "./loop.ts";
-import type { LibraryPart } from "./store/library/part.ts";
+import type { LibraryPart } from "./store/library/assemble.ts";
 import type { Tracing } from "./trace/tracing.ts";
 
 /** A server that starts, as an extension sees it. */

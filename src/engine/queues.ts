@@ -1,6 +1,6 @@
 import type { Index, Keys } from "../store/keys.ts";
 import type { Scripts } from "../store/library/scripts.ts";
-import { BATCH_LIMIT } from "../store/library/script.ts";
+import { BATCH_LIMIT } from "../store/library/verb.ts";
 import { type QueueRow, storedRate } from "../store/line/queue.ts";
 import { queueBatches } from "./calls/homes.ts";
 import type { QueueSettings } from "./settings.ts";

@@ -1,5 +1,5 @@
 import type { Extension } from "../extension.ts";
-import type { LibraryPart } from "../store/library/part.ts";
+import type { LibraryPart } from "../store/library/assemble.ts";
 import { allocations } from "./allocations/extension.ts";
 import { gateway } from "./gateway/extension.ts";
 import { groups } from "./groups/extension.ts";

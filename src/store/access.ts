@@ -6,9 +6,9 @@ import { nodesOf } from "./cluster-routing.ts";
 import { type Connection, isCluster } from "./connection.ts";
 import type { Keys } from "./keys.ts";
 import type { LibraryOptions } from "./library/library.ts";
-import { storeError } from "./library/script.ts";
 import { scriptsOf } from "./library/scripts.ts";
 import type { RefusedCommand } from "./ops/probe.ts";
+import { storeError } from "./store-error.ts";
 
 /** What {@link missingAccess} examines. */
 interface AccessParts {

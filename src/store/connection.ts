@@ -1,10 +1,12 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { ConnectionOptions } from "node:tls";
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { backoffMs } from "../backoff.ts";
-import { type Endpoint, parseRedisUrl, type RedisAddress } from "../config/redis-url.ts";
-import { messageOf } from "../errors.ts";
+import { type Endpoint, parseRedisUrl, type RedisAddress, type TlsFiles } from "../config/redis-url.ts";
+import { messageOf, StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { withTimeout } from "../net/with-timeout.ts";
-import { tlsOptions } from "./tls.ts";
 
 /** Timeouts and intervals of connections, ms. */
 export const CONNECTION_DEFAULTS = {
@@ -78,7 +80,10 @@ export function connectionTo(
 }
 
 /** Login and TLS options for all nodes of an address. */
-export function identityOf({ login, tls }: Extract<RedisAddress, { kind: "cluster" | "sentinel" }>) {
+export function identityOf({
+  login,
+  tls,
+}: Pick<Extract<RedisAddress, { kind: "cluster" | "sentinel" }>, "login" | "tls">) {
   return { ...login, ...(tls ? { tls: tlsOptions(tls) } : {}) };
 }
 
@@ -216,4 +221,41 @@ function tellOfNodes(cluster: Cluster, name: string, log: Logger, onBack: Purpos
       onBack?.(performance.now() - sinceMs);
     });
   });
+}
+
+/**
+ * The options of a TLS connection.
+ * @throws StartError that names a file that cannot be read or has the wrong content, or a key that does not belong to the certificate
+ */
+function tlsOptions({ ca, cert, key }: TlsFiles): Pick<ConnectionOptions, "ca" | "cert" | "key"> {
+  const authorities = read(ca, "a certificate in PEM", (pem) => new X509Certificate(pem));
+  const certificate = read(cert, "a certificate in PEM", (pem) => new X509Certificate(pem));
+  const own = read(key, "a private key in PEM, without a passphrase", createPrivateKey);
+  if (certificate && own && !certificate.parsed.checkPrivateKey(own.parsed)) {
+    throw new StartError(`the key ${key} does not belong to the certificate ${cert}`);
+  }
+  return {
+    ...(authorities && { ca: authorities.pem }),
+    ...(certificate && { cert: certificate.pem }),
+    ...(own && { key: own.pem }),
+  };
+}
+
+function read<T>(
+  file: string | undefined,
+  what: string,
+  parse: (pem: string) => T,
+): { pem: string; parsed: T } | undefined {
+  if (file === undefined) return undefined;
+  let pem: string;
+  try {
+    pem = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new StartError(`REDIS_URL names ${file}, which cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+  try {
+    return { pem, parsed: parse(pem) };
+  } catch (error) {
+    throw new StartError(`${file}, which REDIS_URL names, is not ${what}`, { cause: error });
+  }
 }

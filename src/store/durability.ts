@@ -2,8 +2,8 @@ import type { Redis } from "ioredis";
 import type { Durability } from "../config/variables.ts";
 import { ProblemError, StartError } from "../errors.ts";
 import { type Connection, mastersOf } from "./connection.ts";
-import { storeError } from "./library/script.ts";
 import { readInfo, replicasOf } from "./servers/check-server.ts";
+import { storeError } from "./store-error.ts";
 
 /** How long Redis may take to reach the level, ms. Less than the command timeout. */
 const WAIT_MS = 1000;

@@ -1,3 +1,5 @@
+import type { State } from "../task.ts";
+
 /**
  * A longer input has a digest, and is stored in parts or under a Redis key of its own: one long field would prevent Redis's compact
  * encoding.
@@ -53,7 +55,7 @@ export const TASK_FIELDS = {
   ],
   key: ["K", 'in a keyed line, "arrival key", see line/keyed.lua'],
   holds: ["b", "1 while it holds its line key between two attempts, or in line after that"],
-  answers: ["V", "the answers to the last calls that changed it, newest first, see library/answers.lua"],
+  answers: ["V", "the answers to the last calls that changed it, newest first, see library/call.lua"],
   original: ["A", "the task whose input was submitted again as this one"],
   again: ["a", "the last task that was submitted with its input"],
   listeners: ["t", "the processes that are notified of its changes, see task/notices.lua; default none"],
@@ -145,7 +147,7 @@ export const QUEUE_FIELDS = {
   warmup: ["warmup", 'how long workers took to start: "mean variance samples slots", see line/warmup.lua'],
   lost: ["lost", "workers lost while they ran a task"],
   dead: ["dead", "tasks that died"],
-  answers: ["V", "how many dead tasks the last calls of dead.lua deleted, newest first, see library/answers.lua"],
+  answers: ["V", "how many dead tasks the last calls of dead.lua deleted, newest first, see library/call.lua"],
   keptUntil: ["keptUntil", "until when places in line may be kept, see KEYS.kept, ms"],
   virtual: ["virtual", "of a fair line, followed by the class: the place of the task taken last, see line/fair.lua"],
   room: ["room", "of a fair line, followed by the class: the start that newcomers get when there are many line keys"],
@@ -157,3 +159,50 @@ export const QUEUE_FIELDS = {
 /** The short form of each field. */
 export const firstOf = (fields: Readonly<Record<string, readonly [string, string]>>): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).map(([name, [field]]) => [name, field]));
+
+/** Prefixes of the numbers of a queue's rate buckets, see line/rate.lua. */
+export const RATE_LETTERS = {
+  accepted: "a",
+  finished: "z",
+  /** Finished tasks that failed. */
+  failed: "e",
+  /** Tasks that left their slots without finishing: they run again, or were canceled. */
+  returned: "b",
+} as const;
+
+/** Prefixes of the call or fence of a verb whose answer is remembered, see library/call.lua. */
+export const ANSWER_LETTERS = {
+  cancel: "c",
+  fail: "f",
+  deleteDead: "x",
+  lose: "l",
+  move: "m",
+  release: "r",
+  retry: "t",
+  update: "u",
+  write: "w",
+} as const;
+
+/** The letters of the states, in a task's hash and in notices. */
+export const STATE_LETTERS = {
+  waiting: "w",
+  scheduled: "d",
+  running: "r",
+  retrying: "y",
+  succeeded: "s",
+  failed: "f",
+  canceled: "c",
+} as const satisfies Record<State, string>;
+
+/** The other notices. */
+export const TASK_NOTICES = {
+  ...({ progress: "p", cancelRequested: "k", deleted: "g", output: "o" } as const),
+  ...({ groupChanged: "m", groupEnded: "e" } as const),
+};
+
+const STATES_BY_LETTER: ReadonlyMap<string, State> = new Map(
+  Object.entries(STATE_LETTERS).map(([state, letter]) => [letter, state as State]),
+);
+
+/** The state of a letter; null for any other text. */
+export const stateOf = (letter: string): State | null => STATES_BY_LETTER.get(letter) ?? null;

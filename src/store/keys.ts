@@ -3,7 +3,7 @@ import { isInternalQueue, partitionOfInternal } from "../handler/internal-queues
 /**
  * Every key and channel of Paihao: name → its short form in Redis, its type and its content. TypeScript makes keys with
  * {@link Keys}; the Lua files write `K.task(call, id)`, see library/assemble.ts. The fields of the
- * hashes are in fields.ts, the letters of states in letters.ts.
+ * hashes and the letters of states are in fields.ts.
  *
  * Extras have keys of their own, beside their verbs.
  *

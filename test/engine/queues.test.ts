@@ -4,7 +4,7 @@ import type { QueueSettings } from "../../src/engine/settings.ts";
 import { Scans } from "../../src/engine/watch/pages.ts";
 import { Keys } from "../../src/store/keys.ts";
 import type { Scripts } from "../../src/store/library/scripts.ts";
-import { BATCH_LIMIT } from "../../src/store/library/script.ts";
+import { BATCH_LIMIT } from "../../src/store/library/verb.ts";
 import type { QueueRow } from "../../src/store/line/queue.ts";
 import type { QueueSnapshot } from "../../src/store/line/snapshot.ts";
 

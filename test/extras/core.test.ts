@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { partsOf } from "../../src/extras/extras.ts";
 import type { OpenApiDocument } from "../../src/http/openapi/document.ts";
-import { libraryText } from "../../src/store/library/text.ts";
+import { libraryText } from "../../src/store/library/library.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 

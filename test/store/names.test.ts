@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { PARTS } from "../../src/extras/extras.ts";
-import { ANSWER_LETTERS, RATE_LETTERS, STATE_LETTERS, TASK_NOTICES } from "../../src/store/letters.ts";
+import { ANSWER_LETTERS, RATE_LETTERS, STATE_LETTERS, TASK_NOTICES } from "../../src/store/fields.ts";
 import { CORE } from "../../src/store/library/core.ts";
 
 /** Of a table of names, with those of the extras. */

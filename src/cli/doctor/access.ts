@@ -7,7 +7,7 @@ import { type Connection, isCluster } from "../../store/connection.ts";
 import { Confirmation, durabilityProblem } from "../../store/durability.ts";
 import { Keys } from "../../store/keys.ts";
 import { scriptsOf } from "../../store/library/scripts.ts";
-import { refusalOf } from "../../store/refusal.ts";
+import { refusalOf } from "../../store/store-error.ts";
 import { type Finding, failure, ok } from "./finding.ts";
 
 const SEE_LOG = "see its log";

@@ -1,5 +1,5 @@
-import { BATCH_LIMIT } from "../../store/library/script.ts";
 import type { Weights } from "../../store/library/verb.ts";
+import { BATCH_LIMIT } from "../../store/library/verb.ts";
 
 interface PendingCall<Item, Verdict> {
   readonly item: Item;

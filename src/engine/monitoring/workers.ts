@@ -1,7 +1,7 @@
 import { isInternalQueue } from "../../handler/internal-queues.ts";
 import type { Keys } from "../../store/keys.ts";
-import { BATCH_LIMIT } from "../../store/library/script.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
+import { BATCH_LIMIT } from "../../store/library/verb.ts";
 import type { SlotBatch } from "../../store/line/snapshot.ts";
 import type { HeartbeatAnswer } from "../../store/line/worker.ts";
 import { runOf, workerEnd } from "../../store/task/run.ts";

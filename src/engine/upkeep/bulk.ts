@@ -1,4 +1,4 @@
-import { BATCH_LIMIT } from "../../store/library/script.ts";
+import { BATCH_LIMIT } from "../../store/library/verb.ts";
 import type { Filter, Place } from "../../store/line/page.ts";
 import type { Engine } from "../engine.ts";
 import type { Page, PageRequest } from "../watch/pages.ts";

@@ -1,7 +1,7 @@
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
-import { BATCH_LIMIT } from "../../store/library/script.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
+import { BATCH_LIMIT } from "../../store/library/verb.ts";
 import type { PageAnswer, Place } from "../../store/line/page.ts";
 import type { RetryVerdict } from "../../store/task/dead.ts";
 import { newCall } from "../calls/calls.ts";

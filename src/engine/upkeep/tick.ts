@@ -1,10 +1,10 @@
 import type { Keys } from "../../store/keys.ts";
-import { BATCH_LIMIT } from "../../store/library/script.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
+import { BATCH_LIMIT } from "../../store/library/verb.ts";
 import { storedRate } from "../../store/line/queue.ts";
 import type { OwnQueue, RegisteredQueue } from "../../store/line/register.ts";
 import type { TickAnswer, TickQueue } from "../../store/ops/tick.ts";
-import { refusalOf } from "../../store/refusal.ts";
+import { refusalOf } from "../../store/store-error.ts";
 import { encodeResult } from "../../store/task/result.ts";
 import { type QueueSettings, retentionOf } from "../settings.ts";
 import { catalogueResult } from "../tasks/result.ts";

@@ -1,6 +1,6 @@
 import type { Extension } from "../../extension.ts";
 import { startsOf } from "../../store/keys.ts";
-import type { LibraryPart } from "../../store/library/part.ts";
+import type { LibraryPart } from "../../store/library/assemble.ts";
 import { allocatedResult, allocatedTask, allocation } from "./allocated-document.ts";
 import { allocationRoutes } from "./routes.ts";
 import * as verbs from "./verbs.ts";

@@ -1,4 +1,4 @@
-import { jsonVerb } from "../../store/library/json.ts";
+import { jsonVerb } from "../../store/library/verb.ts";
 
 /** An id to reserve for a later task. */
 interface Allocation {

@@ -1,6 +1,6 @@
 import type { Extension } from "../../extension.ts";
 import { firstOf } from "../../store/fields.ts";
-import type { LibraryPart } from "../../store/library/part.ts";
+import type { LibraryPart } from "../../store/library/assemble.ts";
 import { CircuitBreakers } from "./circuit-breakers.ts";
 import { gatewayRoutes } from "./routes.ts";
 import * as verbs from "./verbs.ts";

@@ -1,4 +1,4 @@
-import { jsonVerb } from "../../store/library/json.ts";
+import { jsonVerb } from "../../store/library/verb.ts";
 
 /** Asks whether work may be taken from a queue with a circuit breaker. */
 interface BreakerQuestion {

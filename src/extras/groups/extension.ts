@@ -1,5 +1,5 @@
 import type { Extension } from "../../extension.ts";
-import type { LibraryPart } from "../../store/library/part.ts";
+import type { LibraryPart } from "../../store/library/assemble.ts";
 import { group, groupResult } from "../../wire/group.ts";
 import { openGroup } from "./batch-group.ts";
 import { groupRoutes } from "./routes.ts";

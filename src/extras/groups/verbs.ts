@@ -1,5 +1,4 @@
-import { jsonVerb } from "../../store/library/json.ts";
-import { list, type Reply } from "../../store/library/reply.ts";
+import { jsonVerb, list, type Reply } from "../../store/library/verb.ts";
 import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "../../store/line/snapshot.ts";
 import type { Retention } from "../../store/task/settle.ts";
 import type { State } from "../../task.ts";

@@ -1,6 +1,6 @@
 import { firstOf } from "../../store/fields.ts";
 import { startsOf } from "../../store/keys.ts";
-import type { LibraryPart } from "../../store/library/part.ts";
+import type { LibraryPart } from "../../store/library/assemble.ts";
 import * as verbs from "./verbs.ts";
 
 /** The keys of schedules, in partition 0 only: their tasks are in the partitions of their queues. */

@@ -1,4 +1,4 @@
-import { jsonVerb } from "../../store/library/json.ts";
+import { jsonVerb } from "../../store/library/verb.ts";
 
 /** A schedule to be stored. */
 interface StoredSchedule {

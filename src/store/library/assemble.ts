@@ -1,6 +1,22 @@
 import { readFileSync } from "node:fs";
-import type { LibraryPart, Named } from "./part.ts";
-import type { Layout } from "./verb.ts";
+import type { Layout, Verb } from "./verb.ts";
+
+/** What a name in Lua files stands for. */
+export type Named = string | number | readonly number[];
+
+/** What the library in Redis has from the core, or from an extra. */
+export interface LibraryPart {
+  /** Unique among the parts. */
+  readonly name: string;
+  /** Where its Lua files are. */
+  readonly folder: URL;
+  /** These, each after those whose tables it uses while it is loaded, see assemble.ts. */
+  readonly files: readonly string[];
+  /** What TypeScript knows of its verbs, by their names in the library. */
+  readonly verbs: Readonly<Record<string, Pick<Verb<never, unknown>, "layout">>>;
+  /** What it adds to the tables of names, see assemble.ts. */
+  readonly tables?: Readonly<Record<string, Readonly<Record<string, Named>>>>;
+}
 
 /**
  * The names that all Lua files share.
@@ -20,7 +36,7 @@ import type { Layout } from "./verb.ts";
  * | `C.classSpan`         | a constant: `35184372088832`                         | `SHARED`          |
  * | `Layout.submit.args`  | the places of a hot verb's arguments and of the members of its answers, by name: see below | `verbs` |
  *
- * Extras add names to these tables, or tables of their own, see part.ts.
+ * Extras add names to these tables, or tables of their own, see {@link LibraryPart}.
  */
 export function namesOf(parts: readonly LibraryPart[]): string[] {
   const tables: Record<string, string> = {};
@@ -57,7 +73,7 @@ local ${GLOBALS}
  * What the files call to register their verbs.
  *
  * `register` is for a verb that takes one JSON argument and gives one JSON answer: run(call, asked) returns the answer, and sometimes what
- * goes beside it as it is. See json.ts.
+ * goes beside it as it is. See jsonVerb in verb.ts.
  *
  * `register_hot` is for a verb of which the speed of all depends: its arguments and the members of its answer go by their places, see
  * {@link Layout}.

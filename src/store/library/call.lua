@@ -62,16 +62,35 @@ function Call.each_by_place(call, args, layout, run, shared)
   return verdicts
 end
 
+-- What a verb answered to its last calls that changed a task or a queue: a call that is sent again after a lost reply gets the same answer,
+-- whatever has happened since. A field of the hash has "token=verdict …", the newest first. A token is a letter for the verb, followed by the
+-- fence or a word unique to the call. Several calls that write output of one task may be underway.
+local MAX_ANSWERS = 3
+
+-- The answer to a token; nil if there is none. stored: the field.
+local function answer_to(stored, token)
+  return stored and string.match(' ' .. stored .. ' ', ' ' .. token .. '=(%S+) ') or nil
+end
+
+local function note_answer(key, field, stored, token, verdict)
+  local answers, count = token .. '=' .. verdict, 1
+  for answer in string.gmatch(stored or '', '%S+') do
+    if count == MAX_ANSWERS then break end
+    answers, count = answers .. ' ' .. answer, count + 1
+  end
+  redis.call('HSET', key, field, answers)
+end
+
 -- Runs a verb once: run(call, key, of, shared) returns a verdict, and whether that is to be remembered. A repeated call, after a lost reply,
 -- gets the verdict that is remembered, whatever has happened since.
 --   key, field  the hash that the verb changes, and where it has the answers
---   letter      of the verb, see Answers; followed by the call of `of`, or by its fence
+--   letter      of the verb, see ANSWER_LETTERS; followed by the call of `of`, or by its fence
 function Call.once(call, key, field, letter, run, of, shared)
   local answers, token = redis.call('HGET', key, field), letter .. (of.call or of.fence)
-  local known = Answers.find(answers, token)
+  local known = answer_to(answers, token)
   if known then return known end
   local verdict, counts = run(call, key, of, shared)
-  if counts then Answers.note(key, field, answers, token, verdict) end
+  if counts then note_answer(key, field, answers, token, verdict) end
   return verdict
 end
 

@@ -1,13 +1,22 @@
 import { SHARED } from "../constants.ts";
-import { ATTEMPT_FIELDS, firstOf, GROUP_FIELDS, QUEUE_FIELDS, TASK_FIELDS } from "../fields.ts";
+import {
+  ANSWER_LETTERS,
+  ATTEMPT_FIELDS,
+  firstOf,
+  GROUP_FIELDS,
+  QUEUE_FIELDS,
+  RATE_LETTERS,
+  STATE_LETTERS,
+  TASK_FIELDS,
+  TASK_NOTICES,
+} from "../fields.ts";
 import { START } from "../keys.ts";
-import { ANSWER_LETTERS, RATE_LETTERS, STATE_LETTERS, TASK_NOTICES } from "../letters.ts";
-import type { LibraryPart } from "./part.ts";
+import type { LibraryPart } from "./assemble.ts";
 import * as VERBS from "./verbs.ts";
 
 /** Its Lua files, each after those whose tables it uses while it is loaded. */
 const FILES = {
-  library: ["number answers call"],
+  library: ["number call"],
   task: [
     "run input result past notices due follow settle completion allowed inspection submission",
     "again attempt-log attend cancel complete dead details fail inspect lease move output step submit update",

@@ -1,16 +1,19 @@
-import type { Redis } from "ioredis";
+import { Command, type Redis } from "ioredis";
 import type { Durability } from "../../config/variables.ts";
 import { nodesOf } from "../cluster-routing.ts";
-import { type Connection, isCluster, LARGE_VALUE_MS } from "../connection.ts";
+import { CONNECTION_DEFAULTS, type Connection, isCluster, LARGE_VALUE_MS } from "../connection.ts";
 import { Confirmation } from "../durability.ts";
 import { reserve } from "../line/reserve.ts";
+import { refusalOf, storeError } from "../store-error.ts";
+import type { LibraryPart } from "./assemble.ts";
 import { type Library, type LibraryOptions, libraryWith } from "./library.ts";
-import type { LibraryPart } from "./part.ts";
-import { type Call, callOf, storeError, type Through } from "./script.ts";
-import type { Verb } from "./verb.ts";
+import type { Argument, Reply, Verb } from "./verb.ts";
 import * as VERBS from "./verbs.ts";
 
 type Verbs = typeof VERBS;
+
+/** The call of a verb: its first argument is the tag of a partition, see keys.ts. @throws ProblemError, see {@link storeError} */
+export type Call<Asked extends readonly unknown[], Answer> = (tag: string, ...asked: Asked) => Promise<Answer>;
 
 /** The calls of verbs, by name. */
 export type CallsOf<Verbs> = {
@@ -47,6 +50,14 @@ interface ScriptsOptions extends UsedLibrary {
    * everything behind it.
    */
   readonly durability?: Durability;
+}
+
+/** What all verbs of a connection are called through. */
+interface Through {
+  readonly connection: Connection;
+  readonly library: Library;
+  /** Confirms the durability of what was written through a connection; undefined if nothing is to be confirmed. */
+  readonly confirmation?: { confirm(node: Redis): Promise<boolean> } | undefined;
 }
 
 /** The verb that reserves, on a connection of its own. */
@@ -93,4 +104,67 @@ export function scriptsOf(connection: Connection, options: ScriptsOptions = {}):
     return total === of ? Buffer.from(part) : null;
   };
   return { ...callsOf(VERBS, through), of, value, piece };
+}
+
+/**
+ * A verb on one connection: a function of the library, which is loaded if the server does not have it (yet, or any more). No async function
+ * from here to the socket: each would add promises to every call.
+ */
+function callOf<Asked extends readonly unknown[], Answer>(
+  verb: Verb<Asked, Answer>,
+  name: string,
+  { connection, library, confirmation }: Through,
+): Call<Asked, Answer> {
+  const functions = library.functionsOf(name);
+  const options = { replyEncoding: verb.bytes ? null : "utf8" } as const;
+  const nodes = isCluster(connection) ? nodesOf(connection) : undefined;
+  return (tag, ...asked) => {
+    const of = (verb.isReading?.(...asked) && functions.reading) || functions.name;
+    const args: Argument[] = [of, 1, tag];
+    for (const arg of verb.write(...asked)) args.push(arg);
+    let through = connection as Redis;
+    const send = (node: Redis): Promise<Reply> => {
+      through = node;
+      const call = (name = of) => {
+        args[0] = name;
+        return node.sendCommand(new Command("fcall", args, options)) as Promise<Reply>;
+      };
+      return call().catch((error: unknown) => {
+        if (isUnknownFunction(error)) return loaded(library, node, call);
+        if (functions.reading === undefined || refusalOf(error) === undefined) throw error;
+        // A refused call may have nothing to write, e.g. because it is a repetition.
+        return call(functions.reading).catch(() => {
+          throw error;
+        });
+      });
+    };
+    return (nodes ? nodes.run(tag, send, verb.patienceMs) : send(through)).then(
+      (reply) => {
+        if (!verb.confirmed || !confirmation) return verb.read(reply, true);
+        return confirmation.confirm(through).then((durable) => verb.read(reply, durable));
+      },
+      (error: unknown) => {
+        throw storeError(error);
+      },
+    );
+  };
+}
+
+/**
+ * Loads the library, and calls; again if it was removed in between. The call does not wait for the answer to the load, so that hardly
+ * anything can come between them.
+ */
+async function loaded<T>(library: Library, node: Redis, call: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + CONNECTION_DEFAULTS.commandMs;
+  for (;;) {
+    const [load, called] = await Promise.allSettled([library.load(node), call()]);
+    if (called.status === "fulfilled") return called.value;
+    if (!isUnknownFunction(called.reason)) throw called.reason;
+    if (load.status === "rejected") throw load.reason;
+    if (performance.now() > deadline) throw called.reason;
+  }
+}
+
+function isUnknownFunction(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("ERR Function not found");
 }

@@ -1,8 +1,10 @@
-import { type Argument, list, type Reply } from "./reply.ts";
+/** The parts of a script's reply; its strings are Buffers if bytes were requested. */
+export type Reply = string | Buffer | number | null | Reply[];
+export type Argument = string | number | Buffer;
 
 /**
  * The arguments and answers of a hot verb, by name. Their order is defined only here: the Lua reads `args[ARGS.queue]`, with `local ARGS =
- * Layout.submit.args`, a table that library/assemble.ts generates from this. All other verbs are JSON: see json.ts.
+ * Layout.submit.args`, a table that library/assemble.ts generates from this. All other verbs are JSON: see {@link jsonVerb}.
  */
 export interface Layout {
   /** The arguments of the call. */
@@ -39,6 +41,9 @@ export interface Verb<Asked extends readonly unknown[], Answer> {
 /** A member of {@link Verb.filled}. */
 export type FilledMember = "call" | "maxLost" | "keepMs" | "tombstoneMs" | "deadMs" | "problem";
 
+/** Maximum number of items in a call of a script, so that no call blocks Redis for long. */
+export const BATCH_LIMIT = 100;
+
 /** What an item weighs in a call: larger calls are split, see engine/calls/batch.ts. */
 export interface Weights<Item> {
   /** Size of an item in a call, bytes; default 0. */
@@ -56,6 +61,77 @@ export interface BatchVerb<Item, Verdict, More extends readonly unknown[] = []>
   /** Whether its verdicts are the ends of attempts, which are counted. Default: no. */
   readonly ends?: boolean;
 }
+
+/** What comes with the answer of a verb. */
+interface Beside {
+  /** What goes beside it as it is, since it may be long or not text. */
+  readonly beside: Reply | undefined;
+  /** See {@link Verb.read}. */
+  readonly durable: boolean;
+}
+
+interface JsonOptions<Answer> extends Pick<Verb<never, unknown>, "patienceMs" | "confirmed" | "filled"> {
+  /** The member, of what is asked or of each item, that is sent as it is, since it may be long or not text. */
+  readonly raw?: string;
+  /** Makes the answer of what the Lua returns, if it differs: see {@link decoded}. */
+  readonly read?: (said: never, more: Beside) => Answer;
+}
+
+/** A verb that takes one JSON argument and gives one JSON answer; in Lua: `register`, see library/assemble.ts. */
+export function jsonVerb<Of extends object, Answer>({
+  read,
+  raw,
+  sent = (of) => of,
+  ...more
+}: JsonOptions<Answer> & {
+  readonly isReading?: (of: Of) => boolean;
+  /** What is sent, if that is not what is asked. */
+  readonly sent?: (of: Of) => object;
+} = {}): Verb<[of: Of], Answer> {
+  const write = (of: Of): Argument[] => {
+    const asked = sent(of);
+    return [encoded({ ...without(asked, raw), raw }), ...taken([asked], raw)];
+  };
+  return { ...more, bytes: true, write, read: reader(read) };
+}
+
+/** The same on several items, which the Lua gets as `items`. */
+export function jsonVerbOnEach<Item extends object, Verdict, More extends object = object>(
+  weights: Weights<Item> = {},
+  { read, raw, ...more }: JsonOptions<readonly Verdict[]> & Pick<BatchVerb<Item, Verdict>, "ends"> = {},
+): BatchVerb<Item, Verdict, [more?: More]> {
+  const write = (items: readonly Item[], beside?: More): Argument[] => [
+    encoded({ ...beside, items: items.map((item) => without(item, raw)), raw }),
+    ...taken(items, raw),
+  ];
+  return { ...more, weights, bytes: true, write, read: reader(read) };
+}
+
+const without = (of: object, raw: string | undefined): object => (raw === undefined ? of : { ...of, [raw]: undefined });
+
+const taken = (items: readonly object[], raw: string | undefined): Argument[] =>
+  raw === undefined ? [] : items.map((item) => item[raw as keyof typeof item] as Argument);
+
+function reader<Answer>(read: JsonOptions<Answer>["read"] = (said) => said): Verb<never, Answer>["read"] {
+  return (reply, durable) => {
+    const [answer, beside] = Array.isArray(reply) ? reply : [reply];
+    return read(decoded(text(answer)) as never, { beside, durable });
+  };
+}
+
+/** Members that are null are left out, and half characters, which Lua's decoder refuses, are replaced, as they would be in UTF-8. */
+function encoded(asked: object): string {
+  return JSON.stringify(asked, (_name, of: unknown) =>
+    typeof of === "string" ? of.toWellFormed() : (of ?? undefined),
+  );
+}
+
+/** Lua writes an empty list as an empty object. No object in an answer is empty, so each such is a list. */
+function decoded(json: string): unknown {
+  return json.includes("{}") ? JSON.parse(json, (_name, of: unknown) => (isEmpty(of) ? [] : of)) : JSON.parse(json);
+}
+
+const isEmpty = (of: unknown): boolean => typeof of === "object" && of !== null && Object.keys(of).length === 0;
 
 /** A value that is written as an argument: a missing one as "", and true as "1". */
 type Value = Argument | boolean | null | undefined;
@@ -124,3 +200,16 @@ function haveSame<T>(names: Names<T>, a: T, b: T): boolean {
   for (const name of names) if (a[name] !== b[name]) return false;
   return true;
 }
+
+/** A bulk string; "" if absent. */
+export const text = (reply: Reply | undefined): string =>
+  reply === null || reply === undefined ? "" : reply.toString();
+
+/** A number that is always present. */
+export const number = (reply: Reply | undefined): number => Number(text(reply));
+
+/** A number; null for "". */
+export const optional = (reply: Reply | undefined): number | null => (text(reply) === "" ? null : number(reply));
+
+/** The members of an array. */
+export const list = (reply: Reply | undefined): Reply[] => (Array.isArray(reply) ? reply : []);

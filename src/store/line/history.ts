@@ -1,5 +1,4 @@
-import { jsonVerb } from "../library/json.ts";
-import { list, text } from "../library/reply.ts";
+import { jsonVerb, list, text } from "../library/verb.ts";
 
 /** The state of a queue at the end of an interval, and what has happened to it until then. */
 export interface Sample extends Gauges, Counts {

@@ -1,7 +1,7 @@
 import type { State } from "../../task.ts";
+import { STATE_LETTERS } from "../fields.ts";
 import { type Index, START } from "../keys.ts";
-import { STATE_LETTERS } from "../letters.ts";
-import { jsonVerb } from "../library/json.ts";
+import { jsonVerb } from "../library/verb.ts";
 
 /** The place of a task in an index. */
 export interface Place {

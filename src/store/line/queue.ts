@@ -1,5 +1,4 @@
-import { jsonVerb } from "../library/json.ts";
-import { list } from "../library/reply.ts";
+import { jsonVerb, list } from "../library/verb.ts";
 import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
 /** A queue's figures for operators. */

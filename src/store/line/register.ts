@@ -1,4 +1,4 @@
-import { jsonVerb } from "../library/json.ts";
+import { jsonVerb } from "../library/verb.ts";
 import type { TickQueue } from "../ops/tick.ts";
 
 /** The queue of a handler. */

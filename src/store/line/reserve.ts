@@ -1,7 +1,4 @@
-import { jsonVerb } from "../library/json.ts";
-import { list, number, type Reply, text } from "../library/reply.ts";
-import { BATCH_LIMIT } from "../library/script.ts";
-import { named, names, verb, written } from "../library/verb.ts";
+import { BATCH_LIMIT, jsonVerb, list, named, names, number, type Reply, text, verb, written } from "../library/verb.ts";
 import { type Completion, type CompletionAnswer, completeArguments, completed } from "../task/complete.ts";
 import type { Retention } from "../task/settle.ts";
 

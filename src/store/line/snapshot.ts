@@ -1,5 +1,4 @@
-import { list, number, optional, type Reply, text } from "../library/reply.ts";
-import { named } from "../library/verb.ts";
+import { list, named, number, optional, type Reply, text } from "../library/verb.ts";
 
 /** How many tasks one call of a handler gets at most, and for how long it waits for more. */
 export interface SlotBatch {

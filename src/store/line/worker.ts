@@ -1,4 +1,4 @@
-import { jsonVerb } from "../library/json.ts";
+import { jsonVerb } from "../library/verb.ts";
 import type { SlotBatch } from "./snapshot.ts";
 
 /** Short, so that the heartbeats of queues in other partitions are in time while a cluster is changing. */

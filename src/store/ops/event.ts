@@ -1,4 +1,4 @@
-import { jsonVerb } from "../library/json.ts";
+import { jsonVerb } from "../library/verb.ts";
 
 /** An event to be noted. */
 interface Note {

@@ -1,5 +1,4 @@
-import { jsonVerb, jsonVerbOnEach } from "../library/json.ts";
-import { BATCH_LIMIT } from "../library/script.ts";
+import { BATCH_LIMIT, jsonVerb, jsonVerbOnEach } from "../library/verb.ts";
 
 /** How long a pointer that one caller got is not given to others, ms: after that, the caller has probably gone. */
 const CLAIM_MS = 60_000;

@@ -1,4 +1,4 @@
-import { jsonVerb } from "../library/json.ts";
+import { jsonVerb } from "../library/verb.ts";
 
 /** A command that the store does not allow its user. */
 export interface RefusedCommand {

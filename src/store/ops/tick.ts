@@ -1,4 +1,4 @@
-import { jsonVerb } from "../library/json.ts";
+import { jsonVerb } from "../library/verb.ts";
 import type { DeadCap, Retention } from "../task/settle.ts";
 
 /** A queue of a tick, with the facts about the end of its lost tasks. */

@@ -1,5 +1,5 @@
 import { type Index, START } from "../keys.ts";
-import { jsonVerb } from "../library/json.ts";
+import { jsonVerb } from "../library/verb.ts";
 
 /** The items that one call of a verification checks. */
 export interface VerifyItems {

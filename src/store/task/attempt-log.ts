@@ -1,4 +1,4 @@
-import { jsonVerbOnEach } from "../library/json.ts";
+import { jsonVerbOnEach } from "../library/verb.ts";
 import type { Lease } from "./lease.ts";
 
 /** What a running attempt leaves for operators. */

@@ -1,5 +1,4 @@
-import { text } from "../library/reply.ts";
-import { type BatchVerb, grouped, names } from "../library/verb.ts";
+import { type BatchVerb, grouped, names, text } from "../library/verb.ts";
 
 /** A task with a presence (or a group, by its address) that somebody has looked at, with the unchanging facts that the store would otherwise have to read. */
 export interface Attendance {

@@ -1,5 +1,5 @@
 import { SHARED } from "../constants.ts";
-import { jsonVerbOnEach } from "../library/json.ts";
+import { jsonVerbOnEach } from "../library/verb.ts";
 import type { QueueSnapshot } from "../line/snapshot.ts";
 import { inspected } from "./inspect.ts";
 import type { TaskRecord } from "./record.ts";
@@ -8,7 +8,7 @@ import type { Retention } from "./settle.ts";
 /** A task to cancel. */
 export interface Cancellation extends Retention {
   readonly id: string;
-  /** Unique to this call, see library/answers.lua. */
+  /** Unique to this call, see library/call.lua. */
   readonly call: string;
   /** Only cancel ("pending"), or only delete ("ended"). Default: both. */
   readonly only?: "pending" | "ended" | undefined;

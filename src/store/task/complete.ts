@@ -1,6 +1,5 @@
 import { SHARED } from "../constants.ts";
-import { type Argument, text } from "../library/reply.ts";
-import { grouped, names, verb } from "../library/verb.ts";
+import { type Argument, grouped, names, text, verb } from "../library/verb.ts";
 import type { Lease } from "./lease.ts";
 import type { Retention } from "./settle.ts";
 

@@ -1,6 +1,5 @@
 import { SHARED } from "../constants.ts";
-import { jsonVerb, jsonVerbOnEach } from "../library/json.ts";
-import { BATCH_LIMIT } from "../library/script.ts";
+import { BATCH_LIMIT, jsonVerb, jsonVerbOnEach } from "../library/verb.ts";
 
 export interface Retry {
   readonly id: string;

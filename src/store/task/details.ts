@@ -1,4 +1,4 @@
-import { jsonVerb } from "../library/json.ts";
+import { jsonVerb } from "../library/verb.ts";
 
 /** Maximum number of steps, and maximum bytes of an input and of a step's value that are read. */
 export const DETAILS_LIMITS = { steps: 100, bytes: 20_000, stepBytes: 1000 } as const;

@@ -1,5 +1,5 @@
 import { SHARED } from "../constants.ts";
-import { jsonVerbOnEach } from "../library/json.ts";
+import { jsonVerbOnEach } from "../library/verb.ts";
 import type { Lease } from "./lease.ts";
 import type { DeadCap, Retention } from "./settle.ts";
 

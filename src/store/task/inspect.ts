@@ -1,6 +1,4 @@
-import { jsonVerb } from "../library/json.ts";
-import { list, number, type Reply } from "../library/reply.ts";
-import { counted, named, names, verb } from "../library/verb.ts";
+import { counted, jsonVerb, list, named, names, number, type Reply, verb } from "../library/verb.ts";
 import { type QueueSnapshot, SNAPSHOT, snapshotOf } from "../line/snapshot.ts";
 import { ANSWER_MEMBERS, decodeTask, STORED_MEMBERS, type TaskRecord } from "./record.ts";
 

@@ -1,7 +1,5 @@
 import { SHARED } from "../constants.ts";
-import { jsonVerbOnEach } from "../library/json.ts";
-import { list, type Reply, text } from "../library/reply.ts";
-import { type BatchVerb, counted, names } from "../library/verb.ts";
+import { type BatchVerb, counted, jsonVerbOnEach, list, names, type Reply, text } from "../library/verb.ts";
 import type { LostTask, TickQueue } from "../ops/tick.ts";
 import type { DeadCap, Retention } from "./settle.ts";
 

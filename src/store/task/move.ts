@@ -1,4 +1,4 @@
-import { jsonVerb } from "../library/json.ts";
+import { jsonVerb } from "../library/verb.ts";
 
 /** Where a task that waits is moved. Exactly one of the four. */
 export interface Move {

@@ -1,5 +1,5 @@
 import type { Outcome } from "../../task.ts";
-import { STATE_LETTERS, stateOf, TASK_NOTICES } from "../letters.ts";
+import { STATE_LETTERS, stateOf, TASK_NOTICES } from "../fields.ts";
 
 /** How a task has ended, as far as the notice of its end says. Times are ms of Redis's clock. */
 export interface NoticedEnd {

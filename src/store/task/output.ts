@@ -1,4 +1,4 @@
-import { jsonVerbOnEach } from "../library/json.ts";
+import { jsonVerbOnEach } from "../library/verb.ts";
 import type { Lease } from "./lease.ts";
 
 /** Maximum bytes of a page, as in output.lua; only the last value of a page may go beyond. */

@@ -1,7 +1,7 @@
 import type { Result, State, TaskAction } from "../../task.ts";
 import { MEMBERS, type Members, type NameOf } from "../../task-record.ts";
-import { stateOf } from "../letters.ts";
-import { number, type Reply, text } from "../library/reply.ts";
+import { stateOf } from "../fields.ts";
+import { number, type Reply, text } from "../library/verb.ts";
 import { type KeyTurn, keyTurn, type Pace } from "../line/snapshot.ts";
 import { decodeResult } from "./result.ts";
 import { runOf } from "./run.ts";

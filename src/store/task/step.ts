@@ -1,4 +1,4 @@
-import { jsonVerb } from "../library/json.ts";
+import { jsonVerb } from "../library/verb.ts";
 import type { Lease } from "./lease.ts";
 
 /** A durable step of a task. */

@@ -1,9 +1,8 @@
 import type { State } from "../../task.ts";
 import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../wire/submission.ts";
 import { SHARED } from "../constants.ts";
-import { stateOf } from "../letters.ts";
-import { type Argument, list, optional, text } from "../library/reply.ts";
-import { argumentOf, named, names, verb, written } from "../library/verb.ts";
+import { stateOf } from "../fields.ts";
+import { type Argument, argumentOf, list, named, names, optional, text, verb, written } from "../library/verb.ts";
 import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "../line/snapshot.ts";
 
 /** A task for submit.lua. */

@@ -1,5 +1,5 @@
 import type { Outcome } from "../../task.ts";
-import { stateOf } from "../letters.ts";
+import { stateOf } from "../fields.ts";
 
 /** What task/follow.lua stores when a task with a webhook ends: the input of the delivery task. */
 export interface StoredTaskEnd {

@@ -1,11 +1,10 @@
 import { OF_INPUT } from "../../wire/submission.ts";
-import { jsonVerb } from "../library/json.ts";
-import { argumentOf } from "../library/verb.ts";
+import { argumentOf, jsonVerb } from "../library/verb.ts";
 import { type LimitReached, limitReached, type SubmitItem } from "./submit.ts";
 
 /** The new input of a task. */
 interface Replacement extends Pick<SubmitItem, "id" | "input" | "digest" | "mediaType" | "query" | "key" | "options"> {
-  /** Unique to this call, see library/answers.lua. */
+  /** Unique to this call, see library/call.lua. */
   readonly call: string;
   /** Replace only if it has been replaced this often before; left out: any number. */
   readonly revision?: number | undefined;

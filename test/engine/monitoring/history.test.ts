@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Histories, type Span } from "../../../src/engine/monitoring/history.ts";
 import { SHARED } from "../../../src/store/constants.ts";
-import { RATE_LETTERS } from "../../../src/store/letters.ts";
+import { RATE_LETTERS } from "../../../src/store/fields.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { RATE_LETTERS } from "../../../src/store/letters.ts";
+import { RATE_LETTERS } from "../../../src/store/fields.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 const [BUCKET_MS, BUCKETS] = [10_000, 7];

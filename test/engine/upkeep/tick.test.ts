@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { SHARED } from "../../../src/store/constants.ts";
 import { TASK_FIELDS } from "../../../src/store/fields.ts";
-import { BATCH_LIMIT } from "../../../src/store/library/script.ts";
+import { BATCH_LIMIT } from "../../../src/store/library/verb.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 const EACH = 120;

@@ -8,7 +8,7 @@ import { isGiveUp, RetryAfter, RetryLater } from "../../../src/handler/intents.t
 import type { TaskContext } from "../../../src/handler/task-context.ts";
 import { createLog } from "../../../src/log.ts";
 import { AddressGuard, parseAllowList } from "../../../src/net/ssrf-guard.ts";
-import { STATE_LETTERS } from "../../../src/store/letters.ts";
+import { STATE_LETTERS } from "../../../src/store/fields.ts";
 import type { StoredGroupEnd, StoredTaskEnd } from "../../../src/store/task/task-end.ts";
 import { type InSpan, SPANS } from "../../../src/trace/spans.ts";
 import { reservePort } from "../../shared/ports.ts";

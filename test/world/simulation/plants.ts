@@ -1,5 +1,5 @@
 import { Redis } from "ioredis";
-import { libraryText } from "../../../src/store/library/text.ts";
+import { libraryText } from "../../../src/store/library/library.ts";
 
 /** Mistakes in the Lua that a simulation must find: a line of it, and what stands there instead. */
 export const PLANTS: Readonly<Record<string, readonly [line: string, mistake: string]>> = {

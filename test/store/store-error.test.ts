@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { ProblemError } from "../../src/errors.ts";
-import { storeError } from "../../src/store/library/script.ts";
-import { refusalOf } from "../../src/store/refusal.ts";
+import { refusalOf, storeError } from "../../src/store/store-error.ts";
 
 describe("why the store refuses writes", () => {
   it("is told by what it answers, also from within a script, and by the error made from that", () => {

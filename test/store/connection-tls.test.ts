@@ -3,16 +3,17 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
+import type { TlsFiles } from "../../src/config/redis-url.ts";
 import { StartError } from "../../src/errors.ts";
-import { tlsOptions } from "../../src/store/tls.ts";
+import { identityOf } from "../../src/store/connection.ts";
 import { ROOT } from "../shared/root.ts";
 
 const at = (name: string) => path.join(ROOT, "test/fixtures/tls", name);
 const [CERT, KEY] = [at("localhost.crt"), at("localhost.key")];
 
 describe("the TLS files of a connection to the store", () => {
-  const refused = (files: Parameters<typeof tlsOptions>[0], reason: RegExp) =>
-    expect(() => tlsOptions(files)).to.throw(StartError, reason);
+  const tlsOptions = (tls: TlsFiles) => identityOf({ login: {}, tls }).tls;
+  const refused = (files: TlsFiles, reason: RegExp) => expect(() => tlsOptions(files)).to.throw(StartError, reason);
 
   it("are read, as far as there are any", () => {
     const [cert, key] = [CERT, KEY].map((file) => readFileSync(file, "utf8"));
