@@ -22,7 +22,7 @@ const LONG = [
   "test/cli/keys",
   "test/cli/live-store",
   "test/cli/start-time",
-  "test/cli/signals",
+  "test/cli/shutdown",
   "test/cli/tasks",
   "test/client/browser",
   "test/client/hostile",

@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { type ErrorKind, PaihaoError } from "../client/problem.ts";
 import { StartError } from "../errors.ts";
-import { about } from "../words/numbers.ts";
+import { about, duration } from "../words/numbers.ts";
 import { plain } from "./terminal/print.ts";
 
 /** The exit codes of all commands. */
@@ -97,4 +97,35 @@ function hintOf({ kind, code, retryAfter }: PaihaoError): string | undefined {
   if (code === "unknown")
     return "it was never submitted here, belongs to another caller, or is lost: an embedded store ends with its server";
   return kind === "unreachable" ? "is it running? --url or PAIHAO_URL says where" : undefined;
+}
+
+/** What a command waits for, and for how long. */
+interface Interruption {
+  /** Fires with a CommandError as its reason. */
+  readonly signal: AbortSignal;
+  /** Stops listening for Ctrl-C and the time limit. */
+  end(): void;
+}
+
+/**
+ * A signal that fires at the first Ctrl-C, or when the time is up. A second Ctrl-C ends the process at once.
+ * @param goOn the hint to print then: how the person can go on
+ */
+export function waitFor(goOn: () => string, timeoutMs?: number): Interruption {
+  const controller = new AbortController();
+  const stop = (code: typeof EXIT.interrupted | typeof EXIT.timeout, why: string) =>
+    controller.abort(new CommandError(code, `${why}; ${goOn()}`));
+  const onInterrupt = () => stop(EXIT.interrupted, "interrupted");
+  process.once("SIGINT", onInterrupt);
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => stop(EXIT.timeout, `not done within ${duration(timeoutMs / 1000)}`), timeoutMs);
+  return {
+    signal: controller.signal,
+    end: () => {
+      process.removeListener("SIGINT", onInterrupt);
+      clearTimeout(timer);
+    },
+  };
 }

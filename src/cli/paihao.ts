@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { messageOf } from "../errors.ts";
+import { loadEnvironment } from "./environment.ts";
 import { EXIT, failureOf } from "./exit.ts";
 import { createProgram } from "./program.ts";
-import { loadEnvironment } from "./start/environment.ts";
 import { note } from "./terminal/print.ts";
 
 for (const stream of [process.stdout, process.stderr]) {

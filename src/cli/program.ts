@@ -4,27 +4,25 @@ import { command, globalOptions, withExamples } from "./command.ts";
 import { againCommand } from "./commands/again.ts";
 import { cancelCommand } from "./commands/cancel.ts";
 import { deadCommand } from "./commands/dead.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { eventsCommand } from "./commands/events.ts";
 import { getCommand } from "./commands/get.ts";
 import { groupCommand } from "./commands/group.ts";
 import { historyCommand } from "./commands/history.ts";
+import { initCommand } from "./commands/init.ts";
 import { keysCommand } from "./commands/keys.ts";
 import { lsCommand } from "./commands/ls.ts";
 import { moveCommand } from "./commands/move.ts";
 import { outputCommand } from "./commands/output.ts";
-import { pauseCommands } from "./commands/pause.ts";
-import { queuesCommand } from "./commands/queues.ts";
+import { pauseCommands, queuesCommand } from "./commands/queues.ts";
 import { schedulesCommand } from "./commands/schedules.ts";
+import { demoCommand, devCommand, startCommand } from "./commands/start.ts";
 import { statusCommand } from "./commands/status.ts";
 import { submitCommand } from "./commands/submit.ts";
 import { topCommand } from "./commands/top.ts";
 import { verifyCommand } from "./commands/verify.ts";
 import { watchCommand } from "./commands/watch.ts";
 import { workersCommand } from "./commands/workers.ts";
-import { demoCommand } from "./demo/command.ts";
-import { doctorCommand } from "./doctor/command.ts";
-import { initCommand } from "./init/command.ts";
-import { devCommand, startCommand } from "./start/command.ts";
 
 /**
  * All commands. Their files declare options and help; what needs the server or the store is imported when a command runs, so that

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
-import { checkNode } from "../../src/cli/doctor/node.ts";
+import { checkNode } from "../../src/cli/doctor/setup.ts";
 import { claimOf } from "../../src/engine/upkeep/deployment.ts";
 import { createLog } from "../../src/log.ts";
 import { DataLock } from "../../src/store/servers/native/data-lock.ts";

@@ -1,9 +1,8 @@
 import { expect } from "chai";
 import { COLUMNS } from "../../src/cli/commands/ls.ts";
-import { QUEUE_COLUMNS } from "../../src/cli/terminal/queue-text.ts";
-import { tableLines } from "../../src/cli/terminal/table.ts";
-import { topLines } from "../../src/cli/terminal/top-view.ts";
-import { cut, padded, widthOf } from "../../src/cli/terminal/width.ts";
+import { QUEUE_COLUMNS } from "../../src/cli/commands/queues.ts";
+import { topLines } from "../../src/cli/commands/top.ts";
+import { cut, padded, tableLines, widthOf } from "../../src/cli/terminal/table.ts";
 import type { Queue } from "../../src/wire/queue.ts";
 
 const queue = (name: string, more: Partial<Queue> = {}): Queue => ({

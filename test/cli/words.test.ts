@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { LiveLine } from "../../src/cli/terminal/live-line.ts";
 import { plain, plainLines } from "../../src/cli/terminal/print.ts";
+import { LiveLine } from "../../src/cli/terminal/screen.ts";
 import { tableLines } from "../../src/cli/terminal/table.ts";
-import { startText, statusText } from "../../src/cli/terminal/words.ts";
+import { startText, statusText } from "../../src/cli/terminal/task-text.ts";
 import type { Status } from "../../src/client/status.ts";
 import { about, allowed, duration } from "../../src/words/numbers.ts";
 import { TerminalScreen } from "../helpers/terminal-screen.ts";

@@ -3,12 +3,11 @@ import type { Body } from "../../client/connection.ts";
 import type { Accepted } from "../../client/status.ts";
 import { headersOf, newId, type SubmitOptions, searchOf } from "../../client/submission.ts";
 import { PRIORITY } from "../../task.ts";
+import { DURATION_HELP, readDuration, readInput, wholeWithin } from "../arguments.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
-import { readInput } from "../input.ts";
 import { ask, connectionTo, taskPath } from "../server.ts";
 import { note, print, printJson } from "../terminal/print.ts";
-import { startText } from "../terminal/words.ts";
-import { DURATION_HELP, readDuration, wholeWithin } from "../values.ts";
+import { startText } from "../terminal/task-text.ts";
 
 interface Options extends ClientOptions, Pick<SubmitOptions, "id" | "priority" | "delay" | "deadline" | "type"> {}
 

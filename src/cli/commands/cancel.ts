@@ -2,11 +2,10 @@ import type { Command } from "commander";
 import type { Connection } from "../../client/connection.ts";
 import { PaihaoError } from "../../client/problem.ts";
 import { hasEnded, type Status } from "../../client/status.ts";
-import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
+import { type ClientOptions, clientAction, clientCommand, forEachId } from "../command.ts";
 import { CommandError, EXIT, type ExitCode } from "../exit.ts";
 import { connectionTo, taskPath } from "../server.ts";
 import { plain, print, printJsonLine } from "../terminal/print.ts";
-import { forEachId } from "./for-each-id.ts";
 
 /** `paihao cancel`: takes tasks out of the line, or stops them. */
 export function cancelCommand(): Command {

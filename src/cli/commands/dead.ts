@@ -1,16 +1,16 @@
+import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
 import type { Connection } from "../../client/connection.ts";
 import type { Status } from "../../client/status.ts";
-import type { DeletedDead, Queue, RetriedDead } from "../../wire/queue.ts";
+import type { BulkStep, DeadError, DeadErrors, DeletedDead, Queue, RetriedDead } from "../../wire/queue.ts";
 import { counted } from "../../words/numbers.ts";
-import { type ClientOptions, clientAction, clientCommand, command } from "../command.ts";
+import { wholeWithin } from "../arguments.ts";
+import { type ClientOptions, clientAction, clientCommand, command, forEachId } from "../command.ts";
 import { CommandError, EXIT, type ExitCode, wrongUsage } from "../exit.ts";
 import { ask, connectionTo, itemsOf, queuePath, taskPath } from "../server.ts";
-import { confirm } from "../terminal/confirm.ts";
-import { note, print, printJson, printJsonLine } from "../terminal/print.ts";
-import { wholeWithin } from "../values.ts";
-import { listErrors, onError } from "./dead-errors.ts";
-import { forEachId } from "./for-each-id.ts";
+import { note, paint, plain, print, printJson, printJsonLine } from "../terminal/print.ts";
+import { type Column, printTable } from "../terminal/table.ts";
+import { ageText } from "../terminal/task-text.ts";
 import { type ListOptions, list } from "./ls.ts";
 
 interface DeadOptions extends ClientOptions {
@@ -158,4 +158,74 @@ async function statusIn(connection: Connection, queue: string, id: string): Prom
   const status = await ask<Status>(connection, `${taskPath(id)}/status`);
   if (status.queue === queue) return status;
   throw new CommandError(EXIT.gone, `${id} is in ${status.queue}, not in ${queue}`);
+}
+
+const ERROR_COLUMNS: readonly Column<DeadError>[] = [
+  { title: "TASKS", value: ({ count }) => count },
+  { title: "FIRST", value: ({ firstAt }) => `${ageText(firstAt)} ago` },
+  { title: "LAST", value: ({ lastAt }) => `${ageText(lastAt)} ago` },
+  { title: "ERROR", value: ({ error }) => error },
+];
+
+/** Prints what the dead tasks of a queue died of: on a terminal all of each error, on lines of its own. */
+async function listErrors(connection: Connection, queue: string, json = false): Promise<void> {
+  const errors = await ask<DeadErrors>(connection, `${queuePath(queue)}/dead/errors`);
+  if (json) return printJson(errors);
+  const { items, others } = errors;
+  if (process.stdout.isTTY) for (const line of items.flatMap(errorLines)) print(line);
+  else printTable(ERROR_COLUMNS, items);
+  if (others > 0) note(`${counted(others, "task")} died of further errors`);
+  if (items.length === 0) note(`${queue} has no dead tasks`);
+  else note("--ids lists the tasks, --error ERROR those of one error");
+}
+
+function errorLines({ count, error, firstAt, lastAt }: DeadError): string[] {
+  const seen = count === 1 ? `${ageText(lastAt)} ago` : `first ${ageText(firstAt)} ago, last ${ageText(lastAt)} ago`;
+  return [`${counted(count, "task")}, ${paint("dim", seen)}`, `  ${plain(error)}`];
+}
+
+/** How an action on the tasks that died of one error went. */
+interface Done {
+  readonly matched: number;
+  readonly done: number;
+}
+
+/** Does something to all dead tasks of a queue that died of one error, in steps. */
+async function onError(
+  connection: Connection,
+  queue: string,
+  of: { readonly action: "retry" | "delete"; readonly error: string; readonly dryRun?: boolean },
+): Promise<Done> {
+  const sum = { matched: 0, done: 0 };
+  let cursor: string | null = null;
+  do {
+    const body: string = JSON.stringify({ ...of, list: "dead", cursor });
+    const headers = { "Content-Type": "application/json" };
+    const request = { method: "POST", headers, body, once: true };
+    const step: BulkStep = await ask(connection, `${queuePath(queue)}/bulk`, request);
+    sum.matched += step.matched;
+    sum.done += step.done;
+    cursor = step.next;
+  } while (cursor !== null);
+  return sum;
+}
+
+/**
+ * Asks a person; anything but yes is no.
+ * @param consequence what would happen, for the error if there is nobody to ask
+ * @throws CommandError if there is no person to ask
+ */
+async function confirm(question: string, consequence: string): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) throw wrongUsage(`${consequence}; add --yes if that is intended`);
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  const gone = new AbortController();
+  // The end of the input and Ctrl-C also mean no.
+  prompt.once("close", () => gone.abort());
+  try {
+    return /^y(es)?$/i.test((await prompt.question(`${plain(question)} [y/N] `, { signal: gone.signal })).trim());
+  } catch {
+    return false;
+  } finally {
+    prompt.close();
+  }
 }

@@ -4,11 +4,11 @@ import { eventsOf, linesOf } from "../../client/event-stream.ts";
 import { FIRST_BYTE_MS, SILENCE_MS } from "../../client/figures.ts";
 import { sleep } from "../../client/time.ts";
 import type { DeploymentEvent, DeploymentEvents } from "../../wire/operations.ts";
+import { counted } from "../../words/numbers.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
-import { waitFor } from "../interrupt.ts";
+import { waitFor } from "../exit.ts";
 import { ask, connectionTo } from "../server.ts";
-import { eventText } from "../terminal/event-text.ts";
-import { note, print, printJsonLine } from "../terminal/print.ts";
+import { note, paint, print, printJsonLine } from "../terminal/print.ts";
 
 /** The pause before a stream that has ended is opened again, ms. */
 const AGAIN_MS = 1000;
@@ -74,4 +74,17 @@ async function followEvents(
   } finally {
     waiting.end();
   }
+}
+
+/** Kinds that an operator should look at. */
+const TROUBLE: ReadonlySet<DeploymentEvent["kind"]> = new Set([
+  ...(["worker-lost", "queue-full", "target-down", "store-full", "store-away"] as const),
+]);
+
+/** An event in a line: when, what, and to whom. */
+function eventText({ at, kind, queue, worker, tasks = [], count = 0, by, detail }: DeploymentEvent): string {
+  const what = TROUBLE.has(kind) ? paint("red", kind.padEnd(16)) : kind.padEnd(16);
+  const held = count > tasks.length ? `${tasks.join(", ")} and ${count - tasks.length} more` : tasks.join(", ");
+  const parts = [queue, worker, tasks.length > 0 && `had ${counted(count, "task")}: ${held}`, by && `by ${by}`, detail];
+  return `${at.replace("T", " ").slice(0, 19)}  ${what}  ${parts.filter(Boolean).join("  ")}`.trimEnd();
 }

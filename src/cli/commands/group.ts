@@ -3,17 +3,16 @@ import type { Connection } from "../../client/connection.ts";
 import { linesOf } from "../../client/event-stream.ts";
 import { isId } from "../../task.ts";
 import type { Group } from "../../wire/group.ts";
+import { about, count, counted } from "../../words/numbers.ts";
+import { DURATION_HELP, readTimeout } from "../arguments.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
-import { CommandError, EXIT, wrongUsage } from "../exit.ts";
-import { waitFor } from "../interrupt.ts";
+import { CommandError, EXIT, waitFor, wrongUsage } from "../exit.ts";
 import { ask, connectionTo } from "../server.ts";
-import { LiveLine } from "../terminal/live-line.ts";
 import { note, print, printData, printJson, printJsonLine } from "../terminal/print.ts";
 import { barText } from "../terminal/progress.ts";
-import { fieldLines } from "../terminal/queue-text.ts";
-import { canDraw } from "../terminal/size.ts";
-import { ageText, groupText } from "../terminal/words.ts";
-import { DURATION_HELP, readTimeout } from "../values.ts";
+import { canDraw, LiveLine } from "../terminal/screen.ts";
+import { fieldLines } from "../terminal/table.ts";
+import { ageText } from "../terminal/task-text.ts";
 
 interface Options extends ClientOptions {
   readonly watch?: boolean;
@@ -123,4 +122,19 @@ function groupLines(group: Group): string[] {
     ["finished", group.finishedAt],
     ["results until", group.expiresAt],
   ]);
+}
+
+/** How far a group is in a few words. */
+function groupText(group: Group): string {
+  const { state, total, index, eta, succeeded, failed, canceled, cancelRequested } = group;
+  const words: string[] = [cancelRequested && state === "pending" ? "stopping" : state];
+  words.push(`${count(succeeded + failed + canceled)} of ${counted(total, "task")} ended`);
+  for (const name of ["waiting", "scheduled", "running", "retrying", "failed", "canceled"] as const) {
+    if (group[name] > 0) words.push(`${count(group[name])} ${name}`);
+  }
+  if (index !== null) words.push(`the last at place ${count(index + 1)} in line`);
+  if (eta !== null && eta.seconds > 0) {
+    words.push(`${eta.basis === "starting" ? "a worker is starting, " : ""}done in about ${about(eta.seconds)}`);
+  }
+  return words.join(", ");
 }

@@ -2,12 +2,12 @@ import { type Command, Option } from "commander";
 import { TASK_FACTS } from "../../task-record.ts";
 import type { ListedTask } from "../../wire/task.ts";
 import { about } from "../../words/numbers.ts";
+import { wholeWithin } from "../arguments.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { connectionTo, itemsOf, queuePath } from "../server.ts";
 import { note, printJsonLine } from "../terminal/print.ts";
 import { type Column, printTable } from "../terminal/table.ts";
-import { ageText, percentText, spanText, untilText } from "../terminal/words.ts";
-import { wholeWithin } from "../values.ts";
+import { ageText, percentText, spanText, untilText } from "../terminal/task-text.ts";
 
 const LISTS = ["waiting", "scheduled", "running", "dead", "finished"] as const;
 type ListName = (typeof LISTS)[number];

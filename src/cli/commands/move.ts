@@ -3,13 +3,12 @@ import type { Status } from "../../client/status.ts";
 import { type Duration, msOf } from "../../client/time.ts";
 import { PRIORITY } from "../../task.ts";
 import type { MoveBody } from "../../wire/task.ts";
-import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
+import { DURATION_HELP, readDuration, wholeWithin } from "../arguments.ts";
+import { type ClientOptions, clientAction, clientCommand, forEachId } from "../command.ts";
 import { EXIT, type ExitCode, wrongUsage } from "../exit.ts";
 import { ask, connectionTo, taskPath } from "../server.ts";
 import { plain, print, printJsonLine } from "../terminal/print.ts";
-import { statusText } from "../terminal/words.ts";
-import { DURATION_HELP, readDuration, wholeWithin } from "../values.ts";
-import { forEachId } from "./for-each-id.ts";
+import { statusText } from "../terminal/task-text.ts";
 
 interface Options extends ClientOptions {
   readonly first?: true;

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import { errorOf } from "../../client/problem.ts";
+import { DURATION_HELP, readTimeout } from "../arguments.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
-import { waitFor } from "../interrupt.ts";
+import { waitFor } from "../exit.ts";
 import { connectionTo, taskAt } from "../server.ts";
 import { note, plainLines, printJsonLine } from "../terminal/print.ts";
 import { anewText, outputText } from "../terminal/progress.ts";
-import { DURATION_HELP, readTimeout } from "../values.ts";
-import { eventsOf } from "../watching.ts";
+import { eventsOf } from "./watch.ts";
 
 /** `paihao output`: what the handler of a task writes. */
 export function outputCommand(): Command {

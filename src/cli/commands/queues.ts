@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { AdjustBody, Queue, Queues } from "../../wire/queue.ts";
+import { allowed, counted, duration } from "../../words/numbers.ts";
+import { allowance, slotsBeside } from "../../words/queue-health.ts";
+import { wholeWithin } from "../arguments.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { wrongUsage } from "../exit.ts";
 import { ask, connectionTo, queuePath } from "../server.ts";
-import { print, printJson, printJsonLine } from "../terminal/print.ts";
-import { QUEUE_COLUMNS, queueLines } from "../terminal/queue-text.ts";
-import { printTable } from "../terminal/table.ts";
-import { wholeWithin } from "../values.ts";
+import { note, print, printJson, printJsonLine } from "../terminal/print.ts";
+import { type Column, fieldLines, printTable } from "../terminal/table.ts";
 
 /** `paihao queues`: all queues, or the figures of one; `queues set` changes what holds one. */
 export function queuesCommand(): Command {
@@ -76,4 +77,104 @@ function readRate(value: string): SetOptions["rate"] {
   const [, max, per = ""] = /^(\d{1,6})\/(.+)$/.exec(value) ?? [];
   if (max === undefined) throw new InvalidArgumentError("expected a number and a time, such as 5/1s.");
   return { max: Number(max), per };
+}
+
+/** The figures of queues in a table. */
+export const QUEUE_COLUMNS: readonly Column<Queue>[] = [
+  { title: "QUEUE", value: ({ name }) => name, cut: { where: "middle", min: 10 } },
+  { title: "WAITING", short: "WAIT", value: ({ waiting }) => waiting },
+  { title: "RUNNING", short: "RUN", value: ({ running }) => running },
+  { title: "SLOTS", value: slotsBeside, rank: 5 },
+  { title: "SCHEDULED", short: "SCHED", value: ({ scheduled }) => scheduled, rank: 3 },
+  { title: "DEAD", value: ({ dead }) => dead },
+  { title: "DONE/S", value: ({ rate }) => round(rate.finished), rank: 4 },
+  { title: "TAKES", value: ({ serviceTime }) => optionalDuration(serviceTime.mean), rank: 2 },
+  { title: "NEW STARTS IN", short: "STARTS", value: ({ eta }) => optionalDuration(eta?.seconds ?? null), rank: 1 },
+  { title: "STATE", value: (queue) => remark(queue), cut: { where: "end", min: 9 }, early: true },
+  { title: "ALLOWED", value: allowance, rank: 6, early: true },
+];
+
+/** One queue in lines. */
+export function queueLines(queue: Queue): string[] {
+  const { rate, serviceTime, eta } = queue;
+  const rows: readonly [string, string | number | null][] = [
+    ["queue", [queue.name, remark(queue)].filter((part) => part !== "").join(": ")],
+    ["waiting", queue.waiting],
+    ["running", runningText(queue)],
+    ["scheduled", queue.scheduled],
+    ["dead", queue.dead],
+    ["oldest waits", optionalDuration(queue.oldestWaitingSeconds)],
+    ["last minute", `${round(rate.accepted)} accepted and ${round(rate.finished)} done per second`],
+    ["a task takes", serviceTime.mean === null ? null : `${duration(serviceTime.mean)} on average`],
+    ["a new one starts in", optionalDuration(eta?.seconds ?? null)],
+    ["allowed", queue.settings.rate.now && `${allowed(queue.settings.rate.now)}, over all workers${setRate(queue)}`],
+    ["concurrency", setConcurrency(queue)],
+    ["order", queue.order],
+    ["of one caller", limitText(queue)],
+    ["slots wanted", queue.slotsWanted],
+    ["takes", queue.consumes.join(", ")],
+    ["input", queue.input === null ? "anything" : JSON.stringify(queue.input)],
+  ];
+  return fieldLines(rows);
+}
+
+/** What the handler declares, where an operator has set another rate. */
+function setRate({ settings: { rate } }: Queue): string {
+  if (rate.declared?.max === rate.now?.max && rate.declared?.per === rate.now?.per) return "";
+  return rate.declared ? ` (${allowed(rate.declared)} declared)` : " (none declared)";
+}
+
+/** Null where it is as the handler declares it. */
+function setConcurrency({ settings: { concurrency } }: Queue): string | null {
+  const { declared, now } = concurrency;
+  return now === declared ? null : `${now} in each worker process${declared === null ? "" : ` (${declared} declared)`}`;
+}
+
+function runningText(queue: Queue): string {
+  const slots = slotsBeside(queue);
+  const workers = counted(queue.workers, "worker");
+  return slots === null
+    ? `${queue.running} of ${workers}`
+    : `${queue.running} in ${counted(slots, "slot")} of ${workers}`;
+}
+
+/** "at most 20 waiting, 2 running"; null without limits. */
+function limitText({ limit }: Queue): string | null {
+  if (!limit) return null;
+  const parts = Object.entries(limit).flatMap(([what, most]) => (most === null ? [] : [`${most} ${what}`]));
+  return `at most ${parts.join(", ")}`;
+}
+
+function remark({ orphaned, paused, resting, workers }: Queue): string {
+  if (orphaned) return "orphaned: no process has its handler";
+  if (paused) return "paused";
+  if (resting) return `circuit breaker open: ${resting.reason}`;
+  return workers === 0 ? "no worker" : "";
+}
+
+const round = (value: number): number => Math.round(value * 100) / 100;
+
+const optionalDuration = (seconds: number | null): string | null => (seconds === null ? null : duration(seconds));
+
+/** `paihao pause` and `paihao resume`. */
+export function pauseCommands(): Command[] {
+  return [
+    clientCommand("pause <queue>", "start no more tasks of a queue", ["paihao pause default"]).action(
+      clientAction((options: ClientOptions, queue: string) => act(options, queue, "pause")),
+    ),
+    clientCommand("resume <queue>", "start tasks of a paused queue again", ["paihao resume default"]).action(
+      clientAction((options: ClientOptions, queue: string) => act(options, queue, "resume")),
+    ),
+  ];
+}
+
+async function act(options: ClientOptions, queue: string, verb: "pause" | "resume"): Promise<undefined> {
+  const path = `${queuePath(queue)}/${verb}`;
+  const found = await ask<Queue>(connectionTo(options), path, { method: "POST" });
+  if (options.json) printJson(found);
+  const waiting = `${counted(found.waiting, "task")} ${found.waiting === 1 ? "waits" : "wait"}`;
+  if (found.paused)
+    note(`${queue} is paused: ${waiting}, and ${found.running} still run; to continue: paihao resume ${queue}`);
+  else note(`${queue} is running: ${waiting}`);
+  return undefined;
 }

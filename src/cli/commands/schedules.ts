@@ -5,13 +5,12 @@ import type { Schedule, ScheduleBody } from "../../extras/schedules/wire.ts";
 import { isId, MISSED, OVERLAP, PRIORITY } from "../../task.ts";
 import type { Pending } from "../../wire/task.ts";
 import { moment } from "../../words/numbers.ts";
+import { readDuration, readInput, wholeWithin } from "../arguments.ts";
 import { type ClientOptions, clientAction, clientCommand, command } from "../command.ts";
 import { wrongUsage } from "../exit.ts";
-import { readInput } from "../input.ts";
 import { ask, connectionTo, itemsOf, queuePath } from "../server.ts";
 import { note, plain, print, printJson, printJsonLine } from "../terminal/print.ts";
 import { type Column, printTable } from "../terminal/table.ts";
-import { readDuration, wholeWithin } from "../values.ts";
 
 interface SetOptions extends ClientOptions, Omit<ScheduleBody, "queue" | "input" | "deadline"> {
   readonly deadline?: number;

@@ -3,11 +3,11 @@ import { pathTo } from "../../client/follow.ts";
 import type { Status } from "../../client/status.ts";
 import { factsOf, TASK_FACTS } from "../../task-record.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
-import { lastErrorOf } from "../last-error.ts";
 import { ask, connectionTo, taskAt } from "../server.ts";
 import { print, printJson } from "../terminal/print.ts";
-import { fieldLines } from "../terminal/queue-text.ts";
-import { ageText, percentText, statusText } from "../terminal/words.ts";
+import { fieldLines } from "../terminal/table.ts";
+import { ageText, percentText, statusText } from "../terminal/task-text.ts";
+import { lastErrorOf } from "./history.ts";
 
 /** `paihao status`: what is known of a task. */
 export function statusCommand(): Command {

@@ -4,16 +4,14 @@ import { linesOf } from "../../client/event-stream.ts";
 import { headersOf, newId, type SubmitOptions, searchOf, submit } from "../../client/submission.ts";
 import { PRIORITY } from "../../task.ts";
 import { counted } from "../../words/numbers.ts";
+import { addParameter, DURATION_HELP, readDuration, readInput, readTimeout, wholeWithin } from "../arguments.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
-import { CommandError, EXIT } from "../exit.ts";
-import { readInput } from "../input.ts";
-import { waitFor } from "../interrupt.ts";
+import { CommandError, EXIT, waitFor } from "../exit.ts";
 import { ask, connectionTo, queuePath, taskAt, taskPath } from "../server.ts";
 import { note, print, printJson } from "../terminal/print.ts";
-import { startText } from "../terminal/words.ts";
-import { addParameter, DURATION_HELP, readDuration, readTimeout, wholeWithin } from "../values.ts";
-import { goOnText, waitForTask, watchTask } from "../watching.ts";
+import { startText } from "../terminal/task-text.ts";
 import { goOnText as goOnWithGroup, groupPath, watchGroup } from "./group.ts";
+import { goOnText, waitForTask, watchTask } from "./watch.ts";
 
 interface Options extends ClientOptions, Omit<SubmitOptions, "signal"> {
   readonly group?: string | true;

@@ -1,21 +1,14 @@
 import { existsSync } from "node:fs";
 import { type Config, readConfig } from "../../config/config.ts";
-import { verifyStore } from "../../engine/upkeep/verify.ts";
 import { messageOf, StartError } from "../../errors.ts";
-import { PARTS } from "../../extras/extras.ts";
 import { createLog, type Logger } from "../../log.ts";
 import { DirectoryInUseError } from "../../store/servers/native/data-lock.ts";
 import { findServerBinary } from "../../store/servers/native/server-binary.ts";
 import { connectOnce } from "../../store/servers/probe.ts";
 import { attachStore, type ProvisionedStore } from "../../store/servers/provision.ts";
-import { checkAccess } from "./access.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
-import { checkHandlers } from "./handlers.ts";
-import { checkNode } from "./node.ts";
-import { checkPort } from "./port.ts";
-import { checkQueues } from "./queues.ts";
-import { checkKeys, checkVariables } from "./settings.ts";
-import { checkDataVersion, checkPartitions, checkStore } from "./store.ts";
+import { checkHandlers, checkKeys, checkNode, checkPort, checkVariables } from "./setup.ts";
+import { checkAccess, checkDataVersion, checkIndex, checkPartitions, checkQueues, checkStore } from "./store.ts";
 
 /** Runs all checks in order, and yields each finding as soon as it is known. */
 export async function* examine({ heal }: { readonly heal: boolean }): AsyncGenerator<Finding> {
@@ -99,15 +92,4 @@ async function openStore(config: Config, log: Logger): Promise<{ finding: Findin
     }
     return { finding: failure(check, messageOf(error), "see the settings of the store in .env.example") };
   }
-}
-
-/** The index of every queue, by the verification of the engine. */
-async function checkIndex(url: string, config: Config, heal: boolean, log: Logger): Promise<Finding> {
-  const { tasks, entries, disagreeing } = await verifyStore(url, config.keyPrefix, { heal, parts: PARTS }, log);
-  const looked = `${tasks} tasks and ${entries} index entries`;
-  if (disagreeing.length === 0) return ok("index", `${looked} agree`);
-  const some = `${disagreeing.slice(0, 3).join(", ")}${disagreeing.length > 3 ? " …" : ""}`;
-  if (heal) return ok("index", `${disagreeing.length} of ${looked} disagreed, and were repaired: ${some}`);
-  const advice = "paihao doctor --heal repairs them, also while servers run";
-  return failure("index", `${disagreeing.length} of ${looked} disagree: ${some}`, advice);
 }

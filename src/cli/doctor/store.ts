@@ -1,11 +1,22 @@
 import type { Redis } from "ioredis";
 import type { Config } from "../../config/config.ts";
+import { figuresOf } from "../../engine/queues.ts";
 import { dataVersionProblem } from "../../engine/upkeep/deployment.ts";
-import { messageOf, StartError } from "../../errors.ts";
-import { type Connection, mastersOf } from "../../store/connection.ts";
-import { checkDurability } from "../../store/durability.ts";
+import { Tick } from "../../engine/upkeep/tick.ts";
+import { verifyStore } from "../../engine/upkeep/verify.ts";
+import { messageOf, reasonOf, StartError } from "../../errors.ts";
+import { PARTS } from "../../extras/extras.ts";
+import { isInternalQueue } from "../../handler/internal-queues.ts";
+import type { Logger } from "../../log.ts";
+import { missingAccess } from "../../store/access.ts";
+import { nodesOf } from "../../store/cluster-routing.ts";
+import { type Connection, isCluster, mastersOf } from "../../store/connection.ts";
+import { Confirmation, checkDurability, durabilityProblem } from "../../store/durability.ts";
 import { Keys } from "../../store/keys.ts";
+import { scriptsOf } from "../../store/library/scripts.ts";
+import type { QueueRow } from "../../store/line/queue.ts";
 import { checkServer, persistenceProblem, readInfo } from "../../store/servers/check-server.ts";
+import { refusalOf } from "../../store/store-error.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
 /** Values from which something is reported. */
@@ -144,4 +155,85 @@ async function latencyOf(node: Redis): Promise<Finding> {
   const text = `${median.toFixed(1)} ms a round trip, ${slowest.toFixed(1)} ms the slowest of ${ROUND_TRIPS}`;
   if (median < LIMITS.latencyMs) return ok("latency", text);
   return warning("latency", text, "run the server near its store: each task needs a few round trips");
+}
+
+const SEE_LOG = "see its log";
+
+/** Whether the store accepts writes and messages from the server's user, with the configured durability. */
+export async function checkAccess(connection: Connection, config: Config): Promise<Finding[]> {
+  const { durability, strictResultTtl } = config;
+  const keys = new Keys(config.keyPrefix, config.partitions);
+  try {
+    const missing = await missingAccess({ connection, keys, config, parts: PARTS });
+    if (missing !== undefined) return [split("rights", missing)];
+    const findings = [ok("writes", "accepted, and messages arrive")];
+    if (durability === "memory") return findings;
+    // Durability is confirmed for what the same connection has written.
+    const { probe } = scriptsOf(connection, { strictResultTtl, parts: PARTS });
+    await probe(keys.tag(0), { publish: isCluster(connection) ? "SPUBLISH" : "PUBLISH" });
+    const confirmation = new Confirmation(durability);
+    const confirmed = await nodesOf(connection).run(keys.tag(0), (node) => confirmation.confirm(node));
+    if (confirmed) return [...findings, ok("durability", `${durability}, confirmed`)];
+    const late = `DURABILITY is ${durability}, but was not confirmed in time: submissions are answered 503 not-durable`;
+    const problem = (await durabilityProblem(connection, durability)) ?? late;
+    return [
+      ...findings,
+      failure("durability", problem, "see the replicas or the disk of the store, or change DURABILITY"),
+    ];
+  } catch (error) {
+    return [split("writes", refusalOf(error) ?? reasonOf(error))];
+  }
+}
+
+/** A finding from a sentence; the part after the semicolon is advice. */
+function split(check: string, sentence: string): Finding {
+  const [what = "", ...advice] = sentence.split("; ");
+  return failure(check, what, advice.length > 0 ? advice.join("; ") : SEE_LOG);
+}
+
+/** Whether every queue in the store that holds tasks has a worker. */
+export async function checkQueues(
+  connection: Connection,
+  config: Pick<Config, "keyPrefix" | "partitions" | "strictResultTtl">,
+  handled: ReadonlySet<string>,
+): Promise<Finding[]> {
+  const keys = new Keys(config.keyPrefix, config.partitions);
+  const scripts = scriptsOf(connection, { strictResultTtl: config.strictResultTtl, parts: PARTS });
+  const registered = new Tick(scripts, keys, new Map());
+  const names = await Promise.all(keys.tags.map((_, partition) => registered.queuesOf(partition)));
+  const rows = await figuresOf(scripts, keys, names.flat().sort());
+  const findings = rows.flatMap((row) => findingOf(row, handled));
+  return findings.length > 0 ? findings : [ok("queues", `${rows.length}; every queue with tasks has a worker`)];
+}
+
+function findingOf({ snapshot, dead }: QueueRow, handled: ReadonlySet<string>): Finding[] {
+  const { queue, waiting, scheduled, running, workers } = snapshot;
+  if (workers > 0) return [];
+  if (handled.has(queue) || isInternalQueue(queue)) {
+    if (waiting === 0) return [];
+    const text = `no live worker takes tasks from ${queue}, where ${waiting} wait`;
+    return [warning("queues", text, "start one: paihao start, with ROLE=worker beside API processes")];
+  }
+  if (waiting + scheduled + running + dead === 0) return [];
+  const tasks = Object.entries({ waiting, scheduled, running, dead }).flatMap(([state, n]) =>
+    n > 0 ? `${n} ${state}` : [],
+  );
+  return [
+    warning(
+      "queues",
+      `${queue} is orphaned: neither a live worker nor HANDLERS here has a handler for it (${tasks.join(", ")})`,
+      "start workers that have its handler; if it was removed for good, cancel its tasks",
+    ),
+  ];
+}
+
+/** The index of every queue, by the verification of the engine. */
+export async function checkIndex(url: string, config: Config, heal: boolean, log: Logger): Promise<Finding> {
+  const { tasks, entries, disagreeing } = await verifyStore(url, config.keyPrefix, { heal, parts: PARTS }, log);
+  const looked = `${tasks} tasks and ${entries} index entries`;
+  if (disagreeing.length === 0) return ok("index", `${looked} agree`);
+  const some = `${disagreeing.slice(0, 3).join(", ")}${disagreeing.length > 3 ? " …" : ""}`;
+  if (heal) return ok("index", `${disagreeing.length} of ${looked} disagreed, and were repaired: ${some}`);
+  const advice = "paihao doctor --heal repairs them, also while servers run";
+  return failure("index", `${disagreeing.length} of ${looked} disagree: ${some}`, advice);
 }

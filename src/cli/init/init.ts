@@ -3,8 +3,7 @@ import path from "node:path";
 import { messageOf } from "../../errors.ts";
 import { CommandError, EXIT } from "../exit.ts";
 import { note, print } from "../terminal/print.ts";
-import { runNpm } from "./npm.ts";
-import { OWN_FOLDER, packageSource, packInto } from "./package-source.ts";
+import { OWN_FOLDER, packageSource, packInto, runNpm } from "./package-source.ts";
 import { type ProjectOptions, projectFiles } from "./project.ts";
 import { pythonPackage } from "./python-project.ts";
 

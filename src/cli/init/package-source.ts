@@ -1,10 +1,12 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, realpath } from "node:fs/promises";
 import path from "node:path";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../../errors.ts";
 import { CommandError, EXIT } from "../exit.ts";
-import { runNpm } from "./npm.ts";
 
 /** Of this package. */
 export const OWN_FOLDER = fileURLToPath(new URL("../../../", import.meta.url));
@@ -75,4 +77,29 @@ export async function packInto(root: string, { folder }: PackageSource): Promise
   const file = stdout.trim().split("\n").at(-1) ?? "";
   if (how === undefined && file.endsWith(".tgz")) return `file:${VENDOR}/${file}`;
   throw new CommandError(EXIT.failed, `npm could not pack ${folder} (${how ?? "it names no file"})`);
+}
+
+/**
+ * Runs npm in a folder; its messages go to stderr.
+ * @param show whether its stdout is for people as well
+ * @returns what it printed, and how it failed
+ */
+export async function runNpm(
+  args: readonly string[],
+  cwd: string,
+  { show = false } = {},
+): Promise<{ how: string | undefined; stdout: string }> {
+  // On Windows npm is a script, which needs a shell.
+  const shell = process.platform === "win32";
+  const npm = spawn("npm", shell ? args.map((arg) => `"${arg}"`) : args, {
+    cwd,
+    stdio: ["ignore", show ? process.stderr : "pipe", process.stderr],
+    shell,
+  });
+  const printed = npm.stdout ? text(npm.stdout).catch(() => "") : "";
+  const how = await once(npm, "close").then(
+    ([code, signal]) => (code === 0 ? undefined : `exit code ${code ?? signal}`),
+    messageOf,
+  );
+  return { how, stdout: await printed };
 }

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../errors.ts";
+import { withoutFile } from "../environment.ts";
 import { EXIT } from "../exit.ts";
 import { note } from "../terminal/print.ts";
-import { withoutFile } from "./environment.ts";
 import { SourceWatch } from "./source-watch.ts";
 
 /** Files often change together, ms. */

@@ -7,9 +7,9 @@ import type { Config } from "../../config/config.ts";
 import type { ServerRole } from "../../config/variables.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import type { Running } from "../../running.ts";
+import type { Running } from "../../server.ts";
 import { provisionStore } from "../../store/servers/provision.ts";
-import { withoutFile } from "./environment.ts";
+import { withoutFile } from "../environment.ts";
 
 /** Pauses before a process that died is started again; once it has lived for `healthyMs`, the first pause applies again. */
 const RESTART = { baseMs: 250, maxMs: 10_000, healthyMs: 30_000 } as const;

@@ -1,23 +1,17 @@
 /** A process of a fleet (see fleet.ts). It reports to its parent when it is ready, and prints no greeting. */
 import { AggregatorRegistry } from "prom-client";
-import { readConfig } from "../../config/config.ts";
-import { secretsOf } from "../../config/secrets.ts";
 import { messageOf, StartError } from "../../errors.ts";
-import { createLog } from "../../log.ts";
 import { start } from "../../server.ts";
+import { loadEnvironment } from "../environment.ts";
 import { CommandError } from "../exit.ts";
-import { endAfter, endWhenStuck } from "./ending.ts";
-import { loadEnvironment } from "./environment.ts";
 import type { MemberMessage, ParentMessage } from "./fleet.ts";
-import { surviveRejections } from "./last-resort.ts";
-import { keepObjectsYoung } from "./young-objects.ts";
+import { endAfter, endWhenStuck, leaveSignalsToParent } from "./shutdown.ts";
+import { prepareProcess } from "./start.ts";
 
 // Fails only if the parent is gone; this process then ends as well.
 const tell = (message: MemberMessage): void => void process.send?.(message, undefined, undefined, () => undefined);
 
-// A terminal's Ctrl-C reaches every process of its group, a service manager's SIGTERM every process of the service: the parent decides
-// when each stops. If the worker stopped at once, callers of the other processes would never get their results.
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
+leaveSignalsToParent();
 
 /** Those who wait for the metrics of all processes. */
 const scraping: { resolve(text: string): void; reject(error: Error): void }[] = [];
@@ -38,13 +32,10 @@ function receiveMetrics(text: string | undefined): void {
 }
 
 try {
-  keepObjectsYoung();
   // Reports the metrics of this process to the parent.
   new AggregatorRegistry();
   loadEnvironment();
-  const config = readConfig();
-  const log = createLog(config.logLevel, { secrets: secretsOf(config) });
-  surviveRejections(log);
+  const { config, log } = prepareProcess();
   const stopping = new AbortController();
   const starting = start(config, log, { exposition, signal: stopping.signal });
   process.on("message", (message: ParentMessage) => {

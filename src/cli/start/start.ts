@@ -1,54 +1,33 @@
+import { setFlagsFromString } from "node:v8";
+import pino from "pino";
 import { type Config, misspeltVariables, readConfig } from "../../config/config.ts";
 import { secretsOf } from "../../config/secrets.ts";
-import { createLog } from "../../log.ts";
-import type { Running } from "../../running.ts";
-import { start } from "../../server.ts";
-import { counted, duration } from "../../words/numbers.ts";
-import { note } from "../terminal/print.ts";
-import { endAfter, endWhenStuck } from "./ending.ts";
+import { createLog, type Logger } from "../../log.ts";
+import { type Running, start } from "../../server.ts";
+import { note, plainLines } from "../terminal/print.ts";
 import { startFleet } from "./fleet.ts";
-import { surviveRejections } from "./last-resort.ts";
-import { writeForPeople } from "./people.ts";
-import { keepObjectsYoung } from "./young-objects.ts";
+import { endWhenStuck, stopAtSignals, surviveRejections } from "./shutdown.ts";
+
+/** Variables that win over the environment, which wins over `.env`. */
+type Overrides = Readonly<Record<string, string | undefined>>;
+
+/** Settings while handlers are written: a changed file is not kept waiting, one process is enough, and errors are for who wrote them. */
+const DEV = { DRAIN_TIMEOUT: "0", WEB_CONCURRENCY: "1", SHOW_STACKS: "true" } as const;
 
 /**
- * `paihao start`: runs the server until SIGINT or SIGTERM, then drains; one that comes during the start ends that. A second signal ends
- * it at once.
- * @param overrides variables given as options; they win over the environment, which wins over `.env`
+ * `paihao start`: runs the server until SIGINT or SIGTERM.
+ * @param overrides variables given as options
  * @param dev for who writes handlers: the log is for people, and running tasks are not waited for
  */
-export async function startServer(overrides: Readonly<Record<string, string | undefined>>, dev = false): Promise<void> {
-  keepObjectsYoung();
-  const config = readConfig(undefined, { ...overrides, ...(dev && DEV) });
-  const destination = dev ? { destination: { write: writeForPeople } } : {};
-  const log = createLog(config.logLevel, { secrets: secretsOf(config), ...destination });
-  surviveRejections(log);
+export async function startServer(overrides: Overrides, dev = false): Promise<void> {
+  const { config, log } = prepareProcess(dev ? { ...overrides, ...DEV } : overrides, dev);
   for (const { name, meant } of misspeltVariables())
     log.warn({ variable: name, meant }, "nothing reads this variable; is its name misspelt?");
   const several = config.webConcurrency > 1 && config.role !== "worker";
-  const stopping = new AbortController();
-  const onSignal = (signal: NodeJS.Signals) => {
-    if (stopping.signal.aborted) return;
-    for (const again of ["SIGINT", "SIGTERM"] as const)
-      process.removeListener(again, onSignal).once(again, () => process.exit(130));
-    tellStop(signal, config);
-    stopping.abort();
-    starting.then(
-      (running) => {
-        tellWait(running, config);
-        endAfter(running, log);
-      },
-      () => process.exit(),
-    );
-  };
-  const reload = () => starting.then((running) => running.reload()).catch(() => undefined);
-  // Before the start: a signal that nothing listens to ends this process, and leaves its store behind.
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
-  // Without anything to read again it ends: closing the terminal ends the server, as people expect.
-  process.on("SIGHUP", several || config.apiKeysFile !== undefined ? reload : onSignal);
-  const { signal } = stopping;
-  const starting = several ? startFleet(config, overrides, log, signal) : start(config, log, { signal });
-  if (dev) onParentEnd(() => onSignal("SIGTERM"));
+  const { starting, signal } = stopAtSignals(
+    (ended) => (several ? startFleet(config, overrides, log, ended) : start(config, log, { signal: ended })),
+    { config, log, reloads: several || config.apiKeysFile !== undefined, dev },
+  );
   try {
     const running = await starting;
     endWhenStuck(running, log);
@@ -59,40 +38,37 @@ export async function startServer(overrides: Readonly<Record<string, string | un
   }
 }
 
-/** Settings while handlers are written: a changed file is not kept waiting, one process is enough, and errors are for who wrote them. */
-const DEV = { DRAIN_TIMEOUT: "0", WEB_CONCURRENCY: "1", SHOW_STACKS: "true" } as const;
-
-/** Calls when `paihao dev` closes the channel, as it does for a new start, or is gone. */
-function onParentEnd(end: () => void): void {
-  process.on("disconnect", end);
-  // The channel alone does not keep this process alive.
-  process.channel?.unref();
-  // It may have been closed before that was listened to.
-  if (process.connected === false) end();
+/** Reads the settings of a process of a server, opens its log, and prepares it for its work. @param dev the log is for people */
+export function prepareProcess(overrides: Overrides = {}, dev = false): { config: Config; log: Logger } {
+  keepObjectsYoung();
+  const config = readConfig(undefined, overrides);
+  const destination = dev ? { destination: { write: writeForPeople } } : {};
+  const log = createLog(config.logLevel, { secrets: secretsOf(config), ...destination });
+  surviveRejections(log);
+  return { config, log };
 }
 
-/** If the server has not stopped by then, it says what it waits for, ms. */
-const TELL_MS = 500;
-
-/** Says that the server stops, and that it has stopped. */
-function tellStop(signal: string, { role }: Config): void {
-  const began = performance.now();
-  note(`paihao ${role} is stopping: ${signal}; another one ends it at once`);
-  process.once("exit", () => note(`paihao ${role} has stopped after ${span(performance.now() - began)}`));
+/**
+ * Lets V8 create all objects in the young generation. When load begins, requests that wait for the store survive the first collections, which
+ * come soon after each other, and V8 concludes that objects of their kind live long. It then creates these in the old generation, where each
+ * keeps its request alive until a major collection. `npm run bench -- where` shows the time of garbage collection; `npm run bench -- sustained`
+ * shows the latency without that.
+ */
+function keepObjectsYoung(): void {
+  setFlagsFromString("--no-allocation-site-pretenuring");
 }
 
-/** Says what a server that stops waits for, if it is long. */
-function tellWait(running: Running, { role, drainTimeoutMs }: Config): void {
-  setTimeout(async () => {
-    const busy = await running.busy?.();
-    const what = busy
-      ? `${counted(busy.tasks, "running task")} and ${counted(busy.connections, "connection")}`
-      : "its processes";
-    note(`paihao ${role} waits for ${what}, for ${span(drainTimeoutMs)} at most`);
-  }, TELL_MS);
+/** Writes a line of the log as people read it: when, how bad, what, the rest as JSON, and below it the stack of an error. */
+function writeForPeople(line: string): void {
+  const { time, level, msg, err, pid: _, ...rest } = JSON.parse(line);
+  const clock = new Date(time).toTimeString().slice(0, 8);
+  const more = Object.keys(rest).length > 0 ? ` ${JSON.stringify(rest)}` : "";
+  const lines = [
+    `[${clock}] ${pino.levels.labels[level]?.toUpperCase()} ${msg}${more}`,
+    ...(err?.stack?.split("\n") ?? []),
+  ];
+  process.stdout.write(`${plainLines(lines.join("\n  "))}\n`);
 }
-
-const span = (ms: number) => duration(ms / 1000);
 
 /** What is printed when the server is ready: which store, the URLs, and a command to try. */
 function greeting(running: Running, { role, apiKeys, apiKeysFile }: Config): string[] {

@@ -1,9 +1,8 @@
 import type { Status } from "../../client/status.ts";
 import type { Output, Progress } from "../../wire/task.ts";
-import { LiveLine } from "./live-line.ts";
 import { note, paint, plain, plainLines, printJsonLine } from "./print.ts";
-import { canDraw } from "./size.ts";
-import { percentText, statusText } from "./words.ts";
+import { canDraw, LiveLine } from "./screen.ts";
+import { percentText, statusText } from "./task-text.ts";
 
 /** How a task is shown while a person or a program waits for it. */
 export interface ProgressView {

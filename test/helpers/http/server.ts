@@ -4,7 +4,7 @@ import path from "node:path";
 import { readConfig } from "../../../src/config/config.ts";
 import { secretsOf } from "../../../src/config/secrets.ts";
 import { createLog } from "../../../src/log.ts";
-import type { Running } from "../../../src/running.ts";
+import type { Running } from "../../../src/server.ts";
 import { type StartParts, start } from "../../../src/server.ts";
 import { Keys, START } from "../../../src/store/keys.ts";
 import { connectOnce } from "../../../src/store/servers/probe.ts";

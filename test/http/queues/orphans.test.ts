@@ -1,6 +1,6 @@
 import path from "node:path";
 import { expect } from "chai";
-import { queueLines } from "../../../src/cli/terminal/queue-text.ts";
+import { queueLines } from "../../../src/cli/commands/queues.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
 import type { Queue } from "../../../src/wire/queue.ts";

@@ -1,7 +1,6 @@
 import type { Status } from "../../client/status.ts";
-import type { Group } from "../../wire/group.ts";
 import type { Eta, Progress } from "../../wire/task.ts";
-import { about, allowed, count, counted, duration, range, starting } from "../../words/numbers.ts";
+import { about, allowed, count, duration, range, starting } from "../../words/numbers.ts";
 
 /** How long ago something was. */
 export function ageText(time: string | null, nowMs = Date.now()): string | null {
@@ -58,21 +57,6 @@ export function statusText(status: Status, agoS = 0): string {
 
 function dueText(eta: Eta | null, agoS: number): string {
   return eta === null ? "due later" : `due in ${about(eta.seconds - agoS)}`;
-}
-
-/** How far a group is in a few words. */
-export function groupText(group: Group): string {
-  const { state, total, index, eta, succeeded, failed, canceled, cancelRequested } = group;
-  const words: string[] = [cancelRequested && state === "pending" ? "stopping" : state];
-  words.push(`${count(succeeded + failed + canceled)} of ${counted(total, "task")} ended`);
-  for (const name of ["waiting", "scheduled", "running", "retrying", "failed", "canceled"] as const) {
-    if (group[name] > 0) words.push(`${count(group[name])} ${name}`);
-  }
-  if (index !== null) words.push(`the last at place ${count(index + 1)} in line`);
-  if (eta !== null && eta.seconds > 0) {
-    words.push(`${eta.basis === "starting" ? "a worker is starting, " : ""}done in about ${about(eta.seconds)}`);
-  }
-  return words.join(", ");
 }
 
 /** The progress of a task in percent, with ~ if that is an estimate. */

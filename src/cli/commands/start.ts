@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import type { ServerRole } from "../../config/variables.ts";
+import { DURATION_HELP, readDuration } from "../arguments.ts";
 import { command } from "../command.ts";
 
 /** Not imported, since config loads the logger. */
@@ -17,7 +18,7 @@ export function startCommand(): Command {
     .option("--port <port>", "port to listen on (PORT)")
     .addOption(new Option("--dev").hideHelp())
     .action(async ({ role, handlers, port, dev }: { role?: string; handlers?: string; port?: string; dev?: true }) => {
-      const { startServer } = await import("./start.ts");
+      const { startServer } = await import("../start/start.ts");
       await startServer({ ROLE: role, HANDLERS: handlers, PORT: port }, dev);
     });
 }
@@ -31,7 +32,25 @@ export function devCommand(): Command {
     .option("--handlers <dir>", "directory of handler files (HANDLERS)")
     .option("--port <port>", "port to listen on (PORT)")
     .action(async (options: { handlers?: string; port?: string }) => {
-      const { develop } = await import("./dev.ts");
+      const { develop } = await import("../start/dev.ts");
       process.exitCode = await develop(options);
+    });
+}
+
+/** `paihao demo`: a deployment that runs by itself, to look at. */
+export function demoCommand(): Command {
+  return command("demo", "show a server with queues, traffic and faults, without any set-up", [
+    "paihao demo",
+    "paihao demo --port 8080 --kill 20s",
+  ])
+    .addOption(new Option("--port <port>", "port to listen on").env("PORT").default("3000"))
+    .addOption(
+      new Option("--kill <time>", `how often a worker is killed: ${DURATION_HELP}`)
+        .argParser(readDuration)
+        .default(60_000, "1m"),
+    )
+    .action(async (options: { port: string; kill: number }) => {
+      const { demo } = await import("../demo/demo.ts");
+      await demo(options);
     });
 }

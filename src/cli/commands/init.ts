@@ -12,7 +12,7 @@ export function initCommand(): Command {
     .option("--python", "a worker in Python instead of a handler")
     .option("--from <spec>", "what to install as paihao instead of this package: a version, a URL or a path")
     .action(async (dir: string | undefined, options: { install: boolean; from?: string; python?: boolean }) => {
-      const { init } = await import("./init.ts");
+      const { init } = await import("../init/init.ts");
       await init(dir ?? ".", options);
     });
 }

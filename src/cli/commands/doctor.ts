@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { command } from "../command.ts";
+import type { Finding } from "../doctor/finding.ts";
 import { EXIT } from "../exit.ts";
 import { paint, plain, print, printJson } from "../terminal/print.ts";
-import type { Finding } from "./finding.ts";
 
 const MARKS = { ok: ["green", "✔"], warning: ["yellow", "!"], error: ["red", "✘"] } as const;
 
@@ -16,7 +16,7 @@ export function doctorCommand(): Command {
     .option("--heal", "repair the index if it disagrees with the tasks")
     .option("--json", "print JSON")
     .action(async ({ heal = false, json = false }: { heal?: boolean; json?: boolean }) => {
-      const { examine } = await import("./doctor.ts");
+      const { examine } = await import("../doctor/doctor.ts");
       const findings: Finding[] = [];
       for await (const finding of examine({ heal })) {
         findings.push(finding);
