@@ -4,7 +4,7 @@ import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Tracing } from "../trace/tracing.ts";
 import type { IdSecret } from "./headers/request-id.ts";
-import type { Streams } from "./live/streams.ts";
+import type { Streams } from "./server/streams.ts";
 
 /** What the routes need, including the settings of the server. */
 export interface Api extends Config {

@@ -5,7 +5,7 @@ import type { Api } from "./api.ts";
 import type { ApiExtension } from "./extension.ts";
 import type { IdSecret } from "./headers/request-id.ts";
 import { type AnswerRequest, answerRequests } from "./middleware/request.ts";
-import { probeRoutes } from "./operations/probes.ts";
+import { probeRoutes } from "./operations/service.ts";
 import type { Route } from "./route.ts";
 import { routesOf } from "./routes.ts";
 import type { Security } from "./security.ts";

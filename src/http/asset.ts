@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Context } from "koa";
-import { replyIfNotModified } from "./headers/etag.ts";
+import { replyIfNotModified } from "./request/etag.ts";
 
 /** How a body may be compressed (RFC 9110 §8.4.1), the better first. */
 const CODINGS = ["br", "gzip"] as const;

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import type { Inspection } from "../engine/watch/inspect.ts";
 import type { CancelVerdict } from "../store/task/cancel.ts";
 import type { Api } from "./api.ts";
-import { accessOf } from "./task/access.ts";
+import { accessOf } from "./request/access.ts";
 
 /** Writes what an operator has done, and with which API key, to the audit log. */
 export function logAction(

@@ -3,7 +3,7 @@ import type { Api } from "./api.ts";
 import type { OpenGroup } from "./batches/batch-verdicts.ts";
 import type { DescribedExtension } from "./openapi/document.ts";
 import type { Route } from "./route.ts";
-import type { Pages } from "./shown-pages.ts";
+import type { Pages } from "./task/pages.ts";
 import type { TimelineSource } from "./task/timeline.ts";
 
 /** What an extension adds to the API. */

@@ -5,28 +5,28 @@ import type { Inspection } from "../../engine/watch/inspect.ts";
 import { consumesType } from "../../handler/input.ts";
 import type { Api } from "../../http/api.ts";
 import { logEnd } from "../../http/audit-log.ts";
-import { linkTo } from "../../http/headers/forwarded.ts";
+import { forbidden } from "../../http/middleware/authorize.ts";
+import { ANY_INPUT } from "../../http/openapi/inputs.ts";
+import { laterParameters, parameterRefs } from "../../http/openapi/parameters.ts";
+import { empty, headerRefs, json, schemaRef } from "../../http/openapi/responses.ts";
+import { accessOf, mayEnd } from "../../http/request/access.ts";
+import { readInput } from "../../http/request/body.ts";
+import { linkTo } from "../../http/request/forwarded.ts";
+import { searchOf } from "../../http/request/parameters.ts";
+import { inputHandlerOf } from "../../http/request/queue.ts";
+import { DEFAULT_QUEUE, type Route, SUBMIT, WATCH } from "../../http/route.ts";
+import { conflict, tooMany } from "../../http/submit/refusal.ts";
+import { assembleSubmission, withWebhook } from "../../http/submit/submission.ts";
+import { checkAccepted, send } from "../../http/submit/submit.ts";
+import { findTask } from "../../http/task/find.ts";
+import { linksFor } from "../../http/task/links.ts";
 import {
   checkPreconditions,
   onlyCreates,
   type Preconditions,
   preconditionFailed,
   readPreconditions,
-} from "../../http/headers/preconditions.ts";
-import { readInput } from "../../http/input/body.ts";
-import { searchOf } from "../../http/input/parameters.ts";
-import { forbidden } from "../../http/middleware/authorize.ts";
-import { ANY_INPUT } from "../../http/openapi/inputs.ts";
-import { laterParameters, parameterRefs } from "../../http/openapi/parameters.ts";
-import { empty, headerRefs, json, schemaRef } from "../../http/openapi/responses.ts";
-import { inputHandlerOf } from "../../http/queues/named-queue.ts";
-import { DEFAULT_QUEUE, type Route, SUBMIT, WATCH } from "../../http/route.ts";
-import { conflict, tooMany } from "../../http/submit/refusal.ts";
-import { assembleSubmission, withWebhook } from "../../http/submit/submission.ts";
-import { checkAccepted, send } from "../../http/submit/submit.ts";
-import { accessOf, mayEnd } from "../../http/task/access.ts";
-import { findTask } from "../../http/task/find.ts";
-import { linksFor } from "../../http/task/links.ts";
+} from "../../http/task/preconditions.ts";
 import { unknownTask } from "../../http/task/reply.ts";
 import { replyEmbedding } from "../../http/task/reply-result.ts";
 import { isOutcome } from "../../task.ts";

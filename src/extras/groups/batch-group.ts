@@ -11,8 +11,8 @@ import {
   verdictLines,
 } from "../../http/batches/line-verdict.ts";
 import { derivedId } from "../../http/headers/request-id.ts";
+import { accessOf } from "../../http/request/access.ts";
 import { conflict, webhooksFull } from "../../http/submit/refusal.ts";
-import { accessOf } from "../../http/task/access.ts";
 import type { Logger } from "../../log.ts";
 import { groupLinksFor } from "./group-document.ts";
 import { type BatchGroup, groupsOf } from "./groups.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { prefixOf, type Sender } from "../../http/headers/forwarded.ts";
+import { type OwnedTask, signatureOf } from "../../http/request/access.ts";
+import { prefixOf, type Sender } from "../../http/request/forwarded.ts";
 import { pathTo } from "../../http/route.ts";
-import { type OwnedTask, signatureOf } from "../../http/task/access.ts";
 import { timestamp } from "../../wire/document.ts";
 import type { Group } from "../../wire/group.ts";
 import { type GroupInspection, groupVersionOf } from "./group-inspection.ts";

@@ -1,8 +1,8 @@
 import type { Context } from "koa";
 import type { Api } from "../../http/api.ts";
-import { accessOf, mayRead } from "../../http/task/access.ts";
-import { errorOf } from "../../http/task/documents/monitor-document.ts";
+import { accessOf, mayRead } from "../../http/request/access.ts";
 import { linksFor } from "../../http/task/links.ts";
+import { errorOf } from "../../http/task/task-document.ts";
 import type { GroupInspection } from "./group-inspection.ts";
 import { groupsOf } from "./groups.ts";
 import type { Member } from "./verbs.ts";

@@ -1,9 +1,9 @@
 import { beforeMember, PROBLEM_TYPE, resultJson } from "../../engine/tasks/result.ts";
 import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { Api } from "../../http/api.ts";
-import type { Sender } from "../../http/headers/forwarded.ts";
 import { type ProblemDocument, problemDocument, shownProblem } from "../../http/problems/problem.ts";
-import { accessOf, keepsPresent } from "../../http/task/access.ts";
+import { accessOf, keepsPresent } from "../../http/request/access.ts";
+import type { Sender } from "../../http/request/forwarded.ts";
 import { linksFor } from "../../http/task/links.ts";
 import { outcomeProblem } from "../../http/task/reply.ts";
 import { isOutcome } from "../../task.ts";

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import type { Extension } from "../../extension.ts";
-import { linkTo } from "../../http/headers/forwarded.ts";
 import type { ProblemExplanation } from "../../http/problems/texts.ts";
+import { linkTo } from "../../http/request/forwarded.ts";
 import { html, replyPage } from "./page.ts";
 import { pageRoutes } from "./routes.ts";
 import { replyEmbeddedPage, replyMissingPage, replyTaskPage } from "./task-page.ts";

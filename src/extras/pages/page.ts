@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { linkTo, prefixOf } from "../../http/headers/forwarded.ts";
+import { linkTo, prefixOf } from "../../http/request/forwarded.ts";
 import { addressOf } from "./assets.ts";
 
 /** Nothing but what this server serves itself (CSP Level 3). */

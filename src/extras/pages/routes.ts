@@ -1,10 +1,10 @@
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
 import { type Asset, makeAsset, replyAsset } from "../../http/asset.ts";
-import { prefersHtml } from "../../http/headers/accept.ts";
-import { linkTo } from "../../http/headers/forwarded.ts";
+import { prefersHtml } from "../../http/request/accept.ts";
+import { accessOf } from "../../http/request/access.ts";
+import { linkTo } from "../../http/request/forwarded.ts";
 import { READ, type Route } from "../../http/route.ts";
-import { accessOf } from "../../http/task/access.ts";
 import { assetAt } from "./assets.ts";
 import { html, replyPage } from "./page.ts";
 

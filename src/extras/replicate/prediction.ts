@@ -4,8 +4,8 @@ import { beforeMember, resultJson } from "../../engine/tasks/result.ts";
 import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { StartingServer } from "../../extension.ts";
 import { pathTo } from "../../http/route.ts";
-import { errorOf } from "../../http/task/documents/monitor-document.ts";
 import { taskLinks } from "../../http/task/links.ts";
+import { errorOf } from "../../http/task/task-document.ts";
 import type { Result, State } from "../../task.ts";
 import { type Document, flag, seconds, text, time, timestamp } from "../../wire/document.ts";
 

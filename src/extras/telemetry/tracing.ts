@@ -16,7 +16,7 @@ import {
 } from "@opentelemetry/api";
 import type { Context as RequestContext } from "koa";
 import { messageOf } from "../../errors.ts";
-import { schemeOf } from "../../http/headers/forwarded.ts";
+import { schemeOf } from "../../http/request/forwarded.ts";
 import { routeOf } from "../../http/route.ts";
 import { useTraceIds } from "../../log.ts";
 import type { InSpan, SpanFacts, SpanSpec, SpanWork } from "../../trace/spans.ts";

@@ -1,6 +1,6 @@
 import type { Extension } from "../../extension.ts";
 import type { Api } from "../../http/api.ts";
-import { errorOf, WITH_PROBLEM } from "../../http/task/documents/monitor-document.ts";
+import { errorOf, WITH_PROBLEM } from "../../http/task/task-document.ts";
 import type { TimelineMembers, TimelineSubject } from "../../http/task/timeline.ts";
 import { timestamp } from "../../wire/document.ts";
 import { isUndoQueue, undoHandler } from "./undo-handler.ts";

@@ -1,8 +1,8 @@
 import type { Extension } from "../../extension.ts";
 import { inEachPartition } from "../../handler/internal-queues.ts";
 import type { Api } from "../../http/api.ts";
-import { monitorDocument, WITH_PROBLEM } from "../../http/task/documents/monitor-document.ts";
 import { taskLinks } from "../../http/task/links.ts";
+import { monitorDocument, WITH_PROBLEM } from "../../http/task/task-document.ts";
 import { attemptsOf, type TimelineSubject } from "../../http/task/timeline.ts";
 import { AddressGuard } from "../../net/ssrf-guard.ts";
 import { timestamp } from "../../wire/document.ts";

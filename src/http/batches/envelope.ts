@@ -1,7 +1,7 @@
 import { mayBeChosen } from "../../task.ts";
 import { wrongParameter } from "../../wire/request.ts";
 import { LINE_MEMBERS, type SubmitOptions, withMembers } from "../../wire/submission.ts";
-import { parseJson } from "../input/body.ts";
+import { parseJson } from "../request/body.ts";
 
 /** A line of a batch: the input, and the options of its task. */
 export interface Envelope {

@@ -1,8 +1,8 @@
 import { ProblemError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { AcceptedLine } from "../../wire/submission.ts";
-import type { Sender } from "../headers/forwarded.ts";
 import { type ProblemDocument, problemOf, shownProblem } from "../problems/problem.ts";
+import type { Sender } from "../request/forwarded.ts";
 
 /** Maximum number of errors reported for the input of one line. */
 const MAX_FIELD_ERRORS = 10;

@@ -14,16 +14,16 @@ import { timestamp } from "../../wire/document.ts";
 import type { Lease, Renewal } from "../../wire/lease.ts";
 import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../wire/lease.ts";
 import type { Api } from "../api.ts";
-import { linkTo } from "../headers/forwarded.ts";
-import { parsePrefer } from "../headers/prefer.ts";
-import { readJson } from "../input/body.ts";
-import { untilGone } from "../live/long-poll.ts";
 import { requestId } from "../middleware/request.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { empty, json, jsonBody } from "../openapi/responses.ts";
-import { handlerOf } from "../queues/named-queue.ts";
+import { accessOf } from "../request/access.ts";
+import { readJson } from "../request/body.ts";
+import { linkTo } from "../request/forwarded.ts";
+import { parsePrefer } from "../request/prefer.ts";
+import { handlerOf } from "../request/queue.ts";
 import { pathTo, type Route, WORK } from "../route.ts";
-import { accessOf } from "../task/access.ts";
+import { untilGone } from "../server/long-poll.ts";
 import { unknownTask } from "../task/reply.ts";
 
 /** How long after its request a worker counts as alive, ms. */

@@ -5,10 +5,10 @@ import { timestamp } from "../../wire/document.ts";
 import type { Worker } from "../../wire/operations.ts";
 import { quietBody } from "../../wire/operations.ts";
 import type { Api } from "../api.ts";
-import { readJson } from "../input/body.ts";
 import { empty, json, jsonBody } from "../openapi/responses.ts";
+import { accessOf, hasScope } from "../request/access.ts";
+import { readJson } from "../request/body.ts";
 import { ADMIN, READ, type Route } from "../route.ts";
-import { accessOf, hasScope } from "../task/access.ts";
 
 /** The workers, and what each of them runs. */
 export function workerRoutes(api: Api): readonly Route[] {

@@ -4,12 +4,12 @@ import type { OutputPage } from "../../engine/watch/output.ts";
 import type { Watch } from "../../engine/watch/watch.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
-import { versionId } from "../headers/etag.ts";
-import type { Sender } from "../headers/forwarded.ts";
-import { documentOf } from "../task/documents/monitor-document.ts";
+import { versionId } from "../request/etag.ts";
+import type { Sender } from "../request/forwarded.ts";
+import { eventText } from "../server/streams.ts";
 import { observeEnd } from "../task/find.ts";
 import { outcomeProblem } from "../task/reply.ts";
-import { eventText } from "./streams.ts";
+import { documentOf } from "../task/task-document.ts";
 import { type FollowedTask, OutputReader, type OutputSource } from "./task-output.ts";
 
 /** What the events of a task are built from. */

@@ -2,8 +2,8 @@ import type { Context } from "koa";
 import type { KeyRing } from "../../auth/key-ring.ts";
 import type { LinkKind, LinkSigner } from "../../auth/link-signer.ts";
 import { ProblemError } from "../../errors.ts";
+import { type Access, accessOf, hasScope, keyAccess, type ShownLink } from "../request/access.ts";
 import { hasEffects, type Route, routeOf } from "../route.ts";
-import { type Access, accessOf, hasScope, keyAccess, type ShownLink } from "../task/access.ts";
 
 /** `Bearer` and a token; the scheme in any case (RFC 9110 §11.1, RFC 6750 §2.1). */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;

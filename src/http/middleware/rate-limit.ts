@@ -6,8 +6,8 @@ import type { Logger } from "../../log.ts";
 import { withTimeout } from "../../net/with-timeout.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Keys } from "../../store/keys.ts";
+import { senderOf } from "../request/access.ts";
 import { routeOf } from "../route.ts";
-import { senderOf } from "../task/access.ts";
 
 /**
  * Counts a request of its API key, or of its address if none was sent, and reports what is left in RateLimit headers

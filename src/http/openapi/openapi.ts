@@ -1,9 +1,9 @@
 import type { Handler } from "../../handler/define.ts";
 import { packageVersion } from "../../version.ts";
 import { type Asset, makeAsset, replyAsset } from "../asset.ts";
-import { prefixOf } from "../headers/forwarded.ts";
+import { accessOf } from "../request/access.ts";
+import { prefixOf } from "../request/forwarded.ts";
 import type { Route } from "../route.ts";
-import { accessOf } from "../task/access.ts";
 import type { DescribedExtension } from "./document.ts";
 import { empty, headerRefs } from "./responses.ts";
 

@@ -1,7 +1,7 @@
 import { ID_FORM, QUEUE_FORM } from "../../task.ts";
 import { FILTER_PARAMETERS } from "../../wire/list-filter.ts";
 import { SUBMIT_PARAMETERS } from "../../wire/submission.ts";
-import { PARAMETERS } from "../input/parameters.ts";
+import { PARAMETERS } from "../request/parameters.ts";
 import type { Parameter, Reference, Schema } from "../route.ts";
 
 const ID: Schema = { type: "string", pattern: ID_FORM.source };

@@ -4,7 +4,7 @@ import { schemaRef } from "../openapi/responses.ts";
 import { shownProblem } from "../problems/problem.ts";
 import { explain } from "../problems/texts.ts";
 import type { Route } from "../route.ts";
-import { type Pages, pagesFor } from "../shown-pages.ts";
+import { type Pages, pagesFor } from "../task/pages.ts";
 
 /** The targets of the `type` of problem documents: the explanation of a code, as JSON or as a page. */
 export const problemRoutes = (pages: Pages | undefined): readonly Route[] => [

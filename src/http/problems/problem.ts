@@ -1,7 +1,7 @@
 import { type ErrorCode, errorEntry, ProblemError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { AnyProblem } from "../../wire/problem.ts";
-import { linkTo, prefixOf, type Sender } from "../headers/forwarded.ts";
+import { linkTo, prefixOf, type Sender } from "../request/forwarded.ts";
 
 /** A problem document of the catalogue (RFC 9457). */
 export type ProblemDocument = AnyProblem & { readonly title: string };

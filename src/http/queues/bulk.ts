@@ -5,11 +5,11 @@ import { type BulkStep, bulkBody } from "../../wire/queue.ts";
 import { wrongParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
 import { logAction } from "../audit-log.ts";
-import { readJson } from "../input/body.ts";
 import { json, jsonBody } from "../openapi/responses.ts";
+import { readJson } from "../request/body.ts";
+import { shownQueue } from "../request/queue.ts";
 import { ADMIN, type Route } from "../route.ts";
-import { cursorOf, filledPage, filterOf, readCursor } from "./line.ts";
-import { shownQueue } from "./named-queue.ts";
+import { cursorOf, filledPage, filterOf, readCursor } from "./lists.ts";
 
 /** The maximum number of entries that a step looks at. */
 const MAX_LOOKED_AT = 500;

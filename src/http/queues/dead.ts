@@ -3,10 +3,10 @@ import { timestamp } from "../../wire/document.ts";
 import type { DeadError, DeadErrors, DeletedDead, RetriedDead } from "../../wire/queue.ts";
 import type { Api } from "../api.ts";
 import { logAction } from "../audit-log.ts";
-import { untilGone } from "../live/long-poll.ts";
 import { json } from "../openapi/responses.ts";
+import { shownQueue } from "../request/queue.ts";
 import { ADMIN, READ, type Route } from "../route.ts";
-import { shownQueue } from "./named-queue.ts";
+import { untilGone } from "../server/long-poll.ts";
 
 /** Maximum number of errors in an answer. */
 const MAX_ERRORS = 100;

@@ -15,12 +15,12 @@ import { type AdjustBody, adjustBody } from "../../wire/queue.ts";
 import { wrongParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
 import { logAction } from "../audit-log.ts";
-import { readJson } from "../input/body.ts";
 import { json, jsonBody } from "../openapi/responses.ts";
+import { type Access, accessOf, hasScope } from "../request/access.ts";
+import { readJson } from "../request/body.ts";
+import { shownQueue, takesInputs } from "../request/queue.ts";
 import { ADMIN, READ, type Route, SUBMIT } from "../route.ts";
-import { type Access, accessOf, hasScope } from "../task/access.ts";
 import { replyList } from "./json-list.ts";
-import { shownQueue, takesInputs } from "./named-queue.ts";
 
 /** Queues and their figures; what operators change of one while it runs. */
 export function queueRoutes(api: Api): readonly Route[] {

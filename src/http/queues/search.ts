@@ -6,13 +6,13 @@ import { FILTER_PARAMETERS, type ListName } from "../../wire/list-filter.ts";
 import { readParameter, wrongParameter } from "../../wire/request.ts";
 import type { ListedTask, Search } from "../../wire/task.ts";
 import type { Api } from "../api.ts";
-import { searchOf } from "../input/parameters.ts";
-import { untilGone } from "../live/long-poll.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { json } from "../openapi/responses.ts";
+import { searchOf } from "../request/parameters.ts";
 import { READ, type Route } from "../route.ts";
-import { documentOf, membersOf } from "../task/documents/monitor-document.ts";
-import { filterOf, itemOf, pageOfList } from "./line.ts";
+import { untilGone } from "../server/long-poll.ts";
+import { documentOf, membersOf } from "../task/task-document.ts";
+import { filterOf, itemOf, pageOfList } from "./lists.ts";
 
 /** The most tasks found, and the number of entries of lists after which no more is searched. */
 const MAX = { found: 50, lookedAt: 10_000 } as const;

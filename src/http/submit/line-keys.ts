@@ -3,7 +3,7 @@ import type { Submission } from "../../engine/tasks/submission.ts";
 import { ProblemError } from "../../errors.ts";
 import type { FairOptions, Handler, KeyedOptions } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
-import { senderOf } from "../task/access.ts";
+import { senderOf } from "../request/access.ts";
 
 /** The maximum length of a line key, in bytes. */
 const MAX_KEY_BYTES = 256;

@@ -7,7 +7,7 @@ import type { QueueSnapshot } from "../../store/line/snapshot.ts";
 import type { LimitReached } from "../../store/task/submit.ts";
 import { wrongParameter } from "../../wire/request.ts";
 import { fullRetryAfterS, pendingRetryAfterS, UNKNOWN_PLACE_S } from "../headers/retry-after.ts";
-import type { OwnedTask } from "../task/access.ts";
+import type { OwnedTask } from "../request/access.ts";
 import type { TaskLinks } from "../task/links.ts";
 
 /** What is said of a `notBefore` that the store finds too far ahead. */

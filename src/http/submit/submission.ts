@@ -6,8 +6,8 @@ import type { SubmittedTask } from "../../handler/task-context.ts";
 import { wrongParameter } from "../../wire/request.ts";
 import { labelOf, SUBMIT_PARAMETERS, type SubmitOptions } from "../../wire/submission.ts";
 import type { Api } from "../api.ts";
-import type { CheckedInput } from "../input/body.ts";
-import { accessOf } from "../task/access.ts";
+import { accessOf } from "../request/access.ts";
+import type { CheckedInput } from "../request/body.ts";
 import { lineKeysOf } from "./line-keys.ts";
 
 /** The parts of a submission. */

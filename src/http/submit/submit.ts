@@ -10,28 +10,28 @@ import { traceOf } from "../../trace/trace-context.ts";
 import { readSubmitOptions } from "../../wire/submission.ts";
 import type { Api } from "../api.ts";
 import { checkedId } from "../batches/envelope.ts";
-import { prefersEvents } from "../headers/accept.ts";
-import { isAny } from "../headers/etag.ts";
+import { checkIdempotencyKey, isChosenId, isKeyed } from "../headers/request-id.ts";
+import type { LiveTasks } from "../live/live-tasks.ts";
+import { requestId } from "../middleware/request.ts";
+import { prefersEvents } from "../request/accept.ts";
+import { accessOf, maySee } from "../request/access.ts";
+import { readInput } from "../request/body.ts";
+import { isAny } from "../request/etag.ts";
+import { type Preferences, parsePrefer } from "../request/prefer.ts";
+import { inputHandlerOf } from "../request/queue.ts";
+import { routeOf } from "../route.ts";
+import { countRepeated, whenGone } from "../server/long-poll.ts";
+import { observe } from "../task/find.ts";
+import { linksFor } from "../task/links.ts";
 import {
   checkPreconditions,
   onlyCreates,
   type Preconditions,
   preconditionFailed,
   readPreconditions,
-} from "../headers/preconditions.ts";
-import { type Preferences, parsePrefer } from "../headers/prefer.ts";
-import { checkIdempotencyKey, isChosenId, isKeyed } from "../headers/request-id.ts";
-import { readInput } from "../input/body.ts";
-import type { LiveTasks } from "../live/live-tasks.ts";
-import { countRepeated, whenGone } from "../live/long-poll.ts";
-import { requestId } from "../middleware/request.ts";
-import { inputHandlerOf } from "../queues/named-queue.ts";
-import { routeOf } from "../route.ts";
-import { accessOf, maySee } from "../task/access.ts";
-import { documentOf } from "../task/documents/monitor-document.ts";
-import { observe } from "../task/find.ts";
-import { linksFor } from "../task/links.ts";
+} from "../task/preconditions.ts";
 import { pendingHeaders, pendingTask, replyOutcome, replyPending, storedTask } from "../task/reply.ts";
+import { documentOf } from "../task/task-document.ts";
 import { cancelUnlessAwaited } from "./hang-up.ts";
 import { conflict, refusalOf, tooMany } from "./refusal.ts";
 import { assembleSubmission, withWebhook } from "./submission.ts";

@@ -1,16 +1,16 @@
 import type { Context } from "koa";
 import type { Api } from "../api.ts";
 import { logEnd } from "../audit-log.ts";
-import { checkPreconditions, readPreconditions } from "../headers/preconditions.ts";
 import { forbidden } from "../middleware/authorize.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { empty, json } from "../openapi/responses.ts";
+import { accessOf, mayEnd } from "../request/access.ts";
 import { type Route, SUBMIT } from "../route.ts";
-import { accessOf, mayEnd } from "./access.ts";
-import { documentOf } from "./documents/monitor-document.ts";
 import { findTask } from "./find.ts";
 import { TASK_PATHS } from "./links.ts";
+import { checkPreconditions, readPreconditions } from "./preconditions.ts";
 import { unknownTask } from "./reply.ts";
+import { documentOf } from "./task-document.ts";
 
 /** Canceling a task, or deleting its result. */
 export function cancelRoutes(api: Api): readonly Route[] {

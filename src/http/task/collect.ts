@@ -4,15 +4,15 @@ import { ProblemError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { readParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
-import { PARAMETERS, searchOf } from "../input/parameters.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { RESULTS, responses } from "../openapi/responses.ts";
+import { PARAMETERS, searchOf } from "../request/parameters.ts";
 import { type Route, WATCH } from "../route.ts";
-import { type Pages, pagesFor } from "../shown-pages.ts";
-import { documentOf } from "./documents/monitor-document.ts";
 import { findTask } from "./find.ts";
 import { linksFor, TASK_PATHS } from "./links.ts";
+import { type Pages, pagesFor } from "./pages.ts";
 import { hasResult, pendingHeaders, pendingTask, replyOutcome, replyPending } from "./reply.ts";
+import { documentOf } from "./task-document.ts";
 
 /** The result resource. */
 export function collectRoutes(api: Api, pages: Pages | undefined): readonly Route[] {

@@ -4,9 +4,9 @@ import { ProblemError } from "../../errors.ts";
 import { isId } from "../../task.ts";
 import { timestamp } from "../../wire/document.ts";
 import type { Api } from "../api.ts";
-import { accessOf, keepsPresent, maySee } from "./access.ts";
-import { WITH_PROBLEM } from "./documents/monitor-document.ts";
+import { accessOf, keepsPresent, maySee } from "../request/access.ts";
 import { unknownTask } from "./reply.ts";
+import { WITH_PROBLEM } from "./task-document.ts";
 
 /**
  * Reads a task for a caller. Every route with an id finds its task here: a task that the caller may not see is treated like an

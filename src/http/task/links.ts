@@ -1,8 +1,8 @@
 import type { Context } from "koa";
 import type { Link } from "../../wire/task.ts";
-import { hostOf, prefixOf, type Sender, schemeOf } from "../headers/forwarded.ts";
+import { type OwnedTask, signatureOf } from "../request/access.ts";
+import { hostOf, prefixOf, type Sender, schemeOf } from "../request/forwarded.ts";
 import { pathTo } from "../route.ts";
-import { type OwnedTask, signatureOf } from "./access.ts";
 
 /** The routes of a task's resources, as the router writes them. */
 export const TASK_PATHS = {

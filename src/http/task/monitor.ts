@@ -4,20 +4,20 @@ import type { Watchers } from "../../engine/watch/watchers.ts";
 import { isOutcome } from "../../task.ts";
 import { type Parameter, readParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
-import { isAny, namesVersion, replyIfNotModified, versionTag } from "../headers/etag.ts";
-import { parsePrefer } from "../headers/prefer.ts";
 import { setRetryAfter } from "../headers/retry-after.ts";
-import { PARAMETERS, searchOf } from "../input/parameters.ts";
-import { longPoll } from "../live/long-poll.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { empty, headerRefs, PENDING_HEADERS, RESULTS, schemaRef } from "../openapi/responses.ts";
+import { accessOf, keepsPresent } from "../request/access.ts";
+import { isAny, namesVersion, replyIfNotModified, versionTag } from "../request/etag.ts";
+import { PARAMETERS, searchOf } from "../request/parameters.ts";
+import { parsePrefer } from "../request/prefer.ts";
 import { type Route, WATCH } from "../route.ts";
-import { type Pages, pagesFor } from "../shown-pages.ts";
-import { accessOf, keepsPresent } from "./access.ts";
-import { documentOf } from "./documents/monitor-document.ts";
+import { longPoll } from "../server/long-poll.ts";
 import { findTask, observe } from "./find.ts";
 import { linksFor, TASK_PATHS } from "./links.ts";
+import { type Pages, pagesFor } from "./pages.ts";
 import { pendingTask, replyOutcome, replyPending } from "./reply.ts";
+import { documentOf } from "./task-document.ts";
 
 /** The monitor: state, place in line, progress and estimate of a task. */
 export function monitorRoutes(api: Api, watchers: Watchers, pages: Pages | undefined): readonly Route[] {

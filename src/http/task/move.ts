@@ -6,16 +6,16 @@ import { wrongParameter } from "../../wire/request.ts";
 import { type MoveBody, moveBody } from "../../wire/task.ts";
 import type { Api } from "../api.ts";
 import { logAction } from "../audit-log.ts";
-import { readJson } from "../input/body.ts";
 import { forbidden } from "../middleware/authorize.ts";
 import { json, jsonBody } from "../openapi/responses.ts";
+import { accessOf, mayEnd } from "../request/access.ts";
+import { readJson } from "../request/body.ts";
 import { type Route, SUBMIT } from "../route.ts";
 import { FAR } from "../submit/refusal.ts";
-import { accessOf, mayEnd } from "./access.ts";
-import { documentOf } from "./documents/monitor-document.ts";
 import { findTask } from "./find.ts";
 import { TASK_PATHS } from "./links.ts";
 import { unknownTask } from "./reply.ts";
+import { documentOf } from "./task-document.ts";
 
 /** Moving a task that waits. */
 export function moveRoutes(api: Api): readonly Route[] {

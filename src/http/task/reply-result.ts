@@ -6,7 +6,7 @@ import type { Inspection, TaskEnd } from "../../engine/watch/inspect.ts";
 import { BODILESS, isActive, keptHeaders } from "../../handler/result-headers.ts";
 import { type Body, isJsonType, type Result } from "../../task.ts";
 import type { Api } from "../api.ts";
-import { isConditional, replyIfNotModified } from "../headers/etag.ts";
+import { isConditional, replyIfNotModified } from "../request/etag.ts";
 import { routeOf } from "../route.ts";
 import { answerAtOnce, handOver, setCommonFields, setFields } from "../server/response.ts";
 

@@ -8,13 +8,13 @@ import { type ErrorCode, errorEntry, ProblemError } from "../../errors.ts";
 import type { State } from "../../task.ts";
 import { timestamp } from "../../wire/document.ts";
 import type { Eta } from "../../wire/task.ts";
-import { linkTo, type Sender } from "../headers/forwarded.ts";
 import { pendingRetryAfterS } from "../headers/retry-after.ts";
 import { problemDocument, shownProblem } from "../problems/problem.ts";
+import { linkTo, type Sender } from "../request/forwarded.ts";
 import { answerAtOnce, setFields } from "../server/response.ts";
-import { problemMembers } from "./documents/monitor-document.ts";
 import { absolute, linksFor, pendingLinksJson, type TaskLinks } from "./links.ts";
 import { replyResult } from "./reply-result.ts";
+import { problemMembers } from "./task-document.ts";
 
 /** A pending task: the parts that are in the response. */
 export interface PendingTask {

@@ -5,9 +5,9 @@ import type { Api } from "../api.ts";
 import { logAction } from "../audit-log.ts";
 import { json, PENDING_HEADERS } from "../openapi/responses.ts";
 import { ADMIN, type Route } from "../route.ts";
-import { documentOf } from "./documents/monitor-document.ts";
 import { findTask } from "./find.ts";
 import { pendingHeaders, pendingTask, unknownTask } from "./reply.ts";
+import { documentOf } from "./task-document.ts";
 
 /** Retrying one dead task. */
 export function retryRoutes(api: Api): readonly Route[] {

@@ -6,11 +6,11 @@ import { timestamp } from "../../wire/document.ts";
 import type { Attempt, AttemptRecord, Shown, Step, Timeline } from "../../wire/task.ts";
 import type { Api } from "../api.ts";
 import { json } from "../openapi/responses.ts";
+import { accessOf } from "../request/access.ts";
 import { type Route, WATCH } from "../route.ts";
-import { accessOf } from "./access.ts";
-import { documentOf } from "./documents/monitor-document.ts";
 import { observe } from "./find.ts";
 import { unknownTask } from "./reply.ts";
+import { documentOf } from "./task-document.ts";
 
 /** The task of a timeline. */
 export interface TimelineSubject {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { nameOf } from "../../../src/engine/tasks/submission.ts";
 import { bulkStep } from "../../../src/engine/upkeep/bulk.ts";
 import type { Page } from "../../../src/engine/watch/pages.ts";
-import { cursorOf, readCursor } from "../../../src/http/queues/line.ts";
+import { cursorOf, readCursor } from "../../../src/http/queues/lists.ts";
 import type { Filter, Place } from "../../../src/store/line/page.ts";
 import { runOf } from "../../../src/store/task/run.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";

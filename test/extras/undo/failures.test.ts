@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { defineHandler, type Handler, type HandlerOptions } from "../../../src/handler/define.ts";
 import { giveUp, retryLater } from "../../../src/handler/intents.ts";
-import { monitorDocument } from "../../../src/http/task/documents/monitor-document.ts";
+import { monitorDocument } from "../../../src/http/task/task-document.ts";
 import { deferred } from "../../helpers/deferred.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";

@@ -6,7 +6,7 @@ import { groupDocument } from "../../../src/extras/groups/group-document.ts";
 import { groupsOf } from "../../../src/extras/groups/groups.ts";
 import { type DeliveryParts, deliverer } from "../../../src/extras/webhooks/delivery.ts";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
-import { monitorDocument } from "../../../src/http/task/documents/monitor-document.ts";
+import { monitorDocument } from "../../../src/http/task/task-document.ts";
 import { createLog } from "../../../src/log.ts";
 import { Loop } from "../../../src/loop.ts";
 import { AddressGuard, parseAllowList } from "../../../src/net/ssrf-guard.ts";

@@ -6,7 +6,7 @@ import { watchedTasks } from "../../../src/engine/watch/watch.ts";
 import { Watchers } from "../../../src/engine/watch/watchers.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { LiveTasks } from "../../../src/http/live/live-tasks.ts";
-import { Streams } from "../../../src/http/live/streams.ts";
+import { Streams } from "../../../src/http/server/streams.ts";
 
 describe("the live answers", () => {
   it("leave nothing behind if the client goes before its stream begins", async () => {

@@ -4,8 +4,8 @@ import type { Inspection } from "../../../src/engine/watch/inspect.ts";
 import { errorEntry } from "../../../src/errors.ts";
 import { INTERNAL_QUEUES } from "../../../src/handler/internal-queues.ts";
 import { doneDocument } from "../../../src/http/live/task-events.ts";
-import { monitorDocument } from "../../../src/http/task/documents/monitor-document.ts";
 import { pendingTask } from "../../../src/http/task/reply.ts";
+import { monitorDocument } from "../../../src/http/task/task-document.ts";
 import type { Result } from "../../../src/task.ts";
 import { NO_TIMES, serviceTimes } from "../../shared/service-times.ts";
 

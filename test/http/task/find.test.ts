@@ -3,7 +3,7 @@ import type { Context } from "koa";
 import type { Scope } from "../../../src/auth/api-key.ts";
 import type { Inspection, InspectOptions } from "../../../src/engine/watch/inspect.ts";
 import type { Api } from "../../../src/http/api.ts";
-import { type Access, openAccess } from "../../../src/http/task/access.ts";
+import { type Access, openAccess } from "../../../src/http/request/access.ts";
 import { findTask, observe, observeEnd } from "../../../src/http/task/find.ts";
 
 const TASK = { id: "a", queue: "jobs", caller: "ann", state: "running", deleted: false, expired: false };

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { isAny, namesVersion } from "../../../src/http/headers/etag.ts";
+import { isAny, namesVersion } from "../../../src/http/request/etag.ts";
 
 /** RFC 9110 §13.1.2 (If-None-Match) and §8.8.3.2 (weak comparison). */
 describe("If-None-Match", () => {

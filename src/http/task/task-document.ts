@@ -1,18 +1,18 @@
 import type { Context } from "koa";
-import { estimatedPercent } from "../../../engine/estimates/estimate.ts";
-import type { Inspection } from "../../../engine/watch/inspect.ts";
-import { errorEntries } from "../../../errors.ts";
-import { isInternalQueue } from "../../../handler/internal-queues.ts";
-import { SHARED } from "../../../store/constants.ts";
-import { isOutcome, mayBeChosen, type Result, type TaskAction } from "../../../task.ts";
-import { isTime, type LISTED, SHOWN } from "../../../task-record.ts";
-import { timestamp } from "../../../wire/document.ts";
-import type { Link, ListedTask, Progress, Task, TaskError } from "../../../wire/task.ts";
-import type { Api } from "../../api.ts";
-import { takesInputs } from "../../queues/named-queue.ts";
-import { ADMIN, SUBMIT } from "../../route.ts";
-import { type Access, accessOf, hasScope, mayEnd } from "../access.ts";
-import { linksFor, pendingLinks, type TaskLinks, taskLinks } from "../links.ts";
+import { estimatedPercent } from "../../engine/estimates/estimate.ts";
+import type { Inspection } from "../../engine/watch/inspect.ts";
+import { errorEntries } from "../../errors.ts";
+import { isInternalQueue } from "../../handler/internal-queues.ts";
+import { SHARED } from "../../store/constants.ts";
+import { isOutcome, mayBeChosen, type Result, type TaskAction } from "../../task.ts";
+import { isTime, type LISTED, SHOWN } from "../../task-record.ts";
+import { timestamp } from "../../wire/document.ts";
+import type { Link, ListedTask, Progress, Task, TaskError } from "../../wire/task.ts";
+import type { Api } from "../api.ts";
+import { type Access, accessOf, hasScope, mayEnd } from "../request/access.ts";
+import { takesInputs } from "../request/queue.ts";
+import { ADMIN, SUBMIT } from "../route.ts";
+import { linksFor, pendingLinks, type TaskLinks, taskLinks } from "./links.ts";
 
 /**
  * What is read of a failed task for its document: also its result, a problem document. Results can be large, so a longer one is not read;

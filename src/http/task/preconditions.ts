@@ -1,8 +1,8 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/watch/inspect.ts";
 import { ProblemError } from "../../errors.ts";
-import { resultTag } from "../task/reply-result.ts";
-import { isAny, namesVersion, tagsOf, versionTag } from "./etag.ts";
+import { isAny, namesVersion, tagsOf, versionTag } from "../request/etag.ts";
+import { resultTag } from "./reply-result.ts";
 
 /** The preconditions of a PUT or DELETE (RFC 9110 §13.1); "" for an absent one. */
 export interface Preconditions {

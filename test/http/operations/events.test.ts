@@ -1,11 +1,11 @@
 import { expect } from "chai";
-import type { DeploymentEvent } from "../../src/wire/operations.ts";
-import { testKeys } from "../helpers/http/api-keys.ts";
-import { readEvents } from "../helpers/http/events.ts";
-import { startServer, type TestServer } from "../helpers/http/server.ts";
-import { onCluster, storeTarget, storeUrlAt } from "../helpers/store/run-store.ts";
-import { startTcpProxy } from "../helpers/tcp-proxy.ts";
-import { eventually } from "../shared/eventually.ts";
+import type { DeploymentEvent } from "../../../src/wire/operations.ts";
+import { testKeys } from "../../helpers/http/api-keys.ts";
+import { readEvents } from "../../helpers/http/events.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { onCluster, storeTarget, storeUrlAt } from "../../helpers/store/run-store.ts";
+import { startTcpProxy } from "../../helpers/tcp-proxy.ts";
+import { eventually } from "../../shared/eventually.ts";
 
 describe("what happened, over HTTP", () => {
   const keys = testKeys({ ann: ["admin"], viewer: ["read"], user: ["submit"] });

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { ProblemError } from "../../../src/errors.ts";
-import { parseJson } from "../../../src/http/input/body.ts";
+import { parseJson } from "../../../src/http/request/body.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 describe("an input that is made to be expensive", () => {

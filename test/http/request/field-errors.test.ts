@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { z } from "zod";
-import { invalidInput, pointerOf } from "../../../src/http/input/field-errors.ts";
+import { invalidInput, pointerOf } from "../../../src/http/request/field-errors.ts";
 import type { FieldError } from "../../../src/wire/problem.ts";
 
 const errorsOf = (schema: z.ZodType, value: unknown) => {

@@ -5,12 +5,12 @@ import { Portions } from "../../portions.ts";
 import type { Series } from "../../wire/queue.ts";
 import { readParameter, wrongParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
-import { PARAMETERS, searchOf } from "../input/parameters.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { json } from "../openapi/responses.ts";
+import { PARAMETERS, searchOf } from "../request/parameters.ts";
+import { shownQueue } from "../request/queue.ts";
 import type { Route } from "../route.ts";
 import { replyList } from "./json-list.ts";
-import { shownQueue } from "./named-queue.ts";
 
 /** The default steps of a history, seconds. */
 const STEP = { ofAll: 60, ofOne: 10 } as const;

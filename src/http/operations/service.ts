@@ -1,8 +1,8 @@
 import { Registry } from "prom-client";
 import type { Api } from "../api.ts";
 import { json } from "../openapi/responses.ts";
+import { accessOf } from "../request/access.ts";
 import { ADMIN, type Route } from "../route.ts";
-import { accessOf } from "../task/access.ts";
 
 /** Liveness, readiness, and metrics for Prometheus: all that a worker serves. */
 export function probeRoutes(api: Pick<Api, "readiness" | "exposition" | "engine">): readonly Route[] {

@@ -6,12 +6,12 @@ import { timestamp } from "../../wire/document.ts";
 import type { DeploymentEvent, DeploymentEvents } from "../../wire/operations.ts";
 import { oneParameter, readParameter, wrongParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
-import { prefersEvents } from "../headers/accept.ts";
-import { PARAMETERS, searchOf } from "../input/parameters.ts";
-import { EVENTS, eventText, isAnsweredWithoutEvents, lastEventId } from "../live/streams.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { json } from "../openapi/responses.ts";
+import { prefersEvents } from "../request/accept.ts";
+import { PARAMETERS, searchOf } from "../request/parameters.ts";
 import { READ, type Route } from "../route.ts";
+import { EVENTS, eventText, isAnsweredWithoutEvents, lastEventId } from "../server/streams.ts";
 
 /** The ids of events: when, ms, a hyphen, a number. */
 const ID = /^\d{1,15}-\d{1,10}$/;

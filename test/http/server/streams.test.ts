@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import type { Context } from "koa";
-import { EVENTS, LINES, STREAM_DEFAULTS, type StreamFormat, Streams } from "../../../src/http/live/streams.ts";
+import { EVENTS, LINES, STREAM_DEFAULTS, type StreamFormat, Streams } from "../../../src/http/server/streams.ts";
 
 /** A connection whose buffer a test fills and empties. */
 class Connection extends EventEmitter {

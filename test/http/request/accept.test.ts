@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { prefersHtml, weightOf } from "../../../src/http/headers/accept.ts";
+import { prefersHtml, weightOf } from "../../../src/http/request/accept.ts";
 
 /** RFC 9110 §12.5.1 (Accept) and §12.4.2 (quality values). */
 describe("Accept", () => {

@@ -1,9 +1,9 @@
 import type { Context } from "koa";
-import type { ProblemError } from "../errors.ts";
-import type { Task } from "../wire/task.ts";
-import { prefersHtml } from "./headers/accept.ts";
-import type { ProblemExplanation } from "./problems/texts.ts";
-import type { TaskLinks } from "./task/links.ts";
+import type { ProblemError } from "../../errors.ts";
+import type { Task } from "../../wire/task.ts";
+import type { ProblemExplanation } from "../problems/texts.ts";
+import { prefersHtml } from "../request/accept.ts";
+import type { TaskLinks } from "./links.ts";
 
 /** Pages that browsers get in place of documents. The core has none: see src/extras/pages. */
 export interface Pages {

@@ -10,13 +10,13 @@ import { FILTER_PARAMETERS, inState, LISTS, type ListName } from "../../wire/lis
 import { oneParameter, type Parameter, readParameter, wrongParameter } from "../../wire/request.ts";
 import type { ListedTask } from "../../wire/task.ts";
 import type { Api } from "../api.ts";
-import { PARAMETERS, searchOf } from "../input/parameters.ts";
-import { untilGone } from "../live/long-poll.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { json } from "../openapi/responses.ts";
+import { PARAMETERS, searchOf } from "../request/parameters.ts";
+import { shownQueue } from "../request/queue.ts";
 import { READ, type Route } from "../route.ts";
-import { documentOf, membersOf, WITH_PROBLEM } from "../task/documents/monitor-document.ts";
-import { shownQueue } from "./named-queue.ts";
+import { untilGone } from "../server/long-poll.ts";
+import { documentOf, membersOf, WITH_PROBLEM } from "../task/task-document.ts";
 
 /** The maximum number of entries searched for one page of those that match a filter. */
 const MAX_LOOKED_AT = 10_000;

@@ -2,10 +2,10 @@ import type { ServerResponse } from "node:http";
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
 import { oneParameter } from "../../wire/request.ts";
-import { searchOf } from "../input/parameters.ts";
-import { handOver, whenClosed } from "../server/response.ts";
-import { senderOf } from "../task/access.ts";
-import { sendParts } from "./send-parts.ts";
+import { sendParts } from "../live/send-parts.ts";
+import { senderOf } from "../request/access.ts";
+import { searchOf } from "../request/parameters.ts";
+import { handOver, whenClosed } from "./response.ts";
 
 /** Settings of streams. */
 export const STREAM_DEFAULTS = {

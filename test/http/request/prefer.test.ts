@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { parsePrefer } from "../../../src/http/headers/prefer.ts";
+import { parsePrefer } from "../../../src/http/request/prefer.ts";
 
 const asked = (respondAsync: boolean, wait?: number, waitAsSent = wait === undefined ? undefined : `wait=${wait}`) => ({
   ...{ respondAsync, wait, waitAsSent },

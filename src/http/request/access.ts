@@ -5,8 +5,8 @@ import { type ApiKey, SCOPES, type Scope } from "../../auth/api-key.ts";
 import type { LinkKind, LinkSigner, SignedSubject } from "../../auth/link-signer.ts";
 import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { ProblemError } from "../../errors.ts";
-import { withoutPort } from "../headers/forwarded.ts";
 import type { Route } from "../route.ts";
+import { withoutPort } from "./forwarded.ts";
 
 /** Who sends a request, and what they may do. */
 export interface Access {

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect } from "chai";
 import { z } from "zod";
 import { ProblemError } from "../../../src/errors.ts";
-import { readBytes, readJson } from "../../../src/http/input/body.ts";
+import { readBytes, readJson } from "../../../src/http/request/body.ts";
 
 describe("the body of a request", () => {
   let server: Server;
