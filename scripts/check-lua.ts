@@ -98,10 +98,10 @@ function checkVerbs(file: string, text: string): void {
   const must = (used: RegExp, end: RegExp) => {
     if (used.test(body) && !end.test(body)) faults.push(`${file}: uses ${used.source}, and never ${end.source}`);
   };
-  must(/\b(Settle|Lease|Completion|Notices)\.(?!send|work|listen|ends)/, /(Notices\.send|Settle\.close)\(call/);
-  must(/\b(Lease|Completion|Rate\.count|Settle\.bury)\b/, /Settle\.close\(call/);
+  must(/\b(Settle|Lease|Complete|Notices)\.(?!send|work|listen|ends)/, /(Notices\.send|Settle\.close)\(call/);
+  must(/\b(Lease|Complete|Rate\.count|Settle\.bury)\b/, /Settle\.close\(call/);
   must(
-    /\b(Settle|Lease|Completion|Keyed)\.(?!parts|limit|asked|turn|delete|ends|close|write)/,
+    /\b(Settle|Lease|Complete|Keyed)\.(?!parts|limit|asked|turn|is_full|delete|ends|close|write)/,
     /(Keyed\.(close|write)|Settle\.close)\(call/,
   );
 }

@@ -3,7 +3,7 @@
  * answers), documents and OpenAPI show it by this (wire/task.ts), commands and pages put its title before it.
  */
 interface Member {
-  /** The field of the task's hash that has it, see TASK_FIELDS in store/fields.ts; without one, task/inspection.lua finds it out. */
+  /** The field of the task's hash that has it, see TASK_FIELDS in store/fields.ts; without one, task/inspect.lua finds it out. */
   readonly field?: string;
   /** How it is decoded from there and shown: see FORMS in store/task/record.ts and in wire/task.ts. */
   readonly form: string;
@@ -90,7 +90,7 @@ export const LISTED = {
 
 /** What only the server needs. */
 const INTERNAL = {
-  /** The actions that its state allows to anyone, see task/allowed.lua. */
+  /** The actions that its state allows to anyone, see task/actions.lua. */
   allowed: { form: "actions" },
   /** How many times its input was replaced. */
   revision: { field: "revision", form: "count" },

@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import type { Handler } from "../handler/define.ts";
 import { isInternalQueue } from "../handler/internal-queues.ts";
 import { HANDLER_DEFAULTS } from "../handler/options.ts";
-import type { Retention } from "../store/task/settle.ts";
+import type { Retention } from "../store/task/record.ts";
 
 /** The settings of every queue, unless its handler overrides them. */
 type Defaults = Pick<

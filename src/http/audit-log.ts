@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Inspection } from "../engine/watch/inspect.ts";
-import type { CancelVerdict } from "../store/task/cancel.ts";
+import type { CancelVerdict } from "../store/task/actions.ts";
 import type { Api } from "./api.ts";
 import { accessOf } from "./request/access.ts";
 

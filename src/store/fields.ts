@@ -73,7 +73,7 @@ export const TASK_FIELDS = {
     "k",
     "of a running task whose cancel is requested: why, SHARED.cancelByCaller, cancelByDeadline or cancelByAbsence",
   ],
-  result: ["R", "its result, see result.ts, when short: the first 64 bytes"],
+  result: ["R", "its result, see encodeResult, when short: the first 64 bytes"],
   result2: ["R2", "the next 64, and so on"],
   result3: ["R3", ""],
   result4: ["R4", ""],
@@ -87,11 +87,8 @@ export const TASK_FIELDS = {
 /** What the attempts of a task leave for operators, in a key of its own, which goes with the result. Lua files write `T.errors`. */
 export const ATTEMPT_FIELDS = {
   errors: ["errors", "last errors, JSON array, newest first, truncated"],
-  past: ["past", "the attempts that did not end it, newest first, see task/past.lua"],
-  logs: [
-    "logs",
-    'stacks and logs of the latest, newest first, a line "attempt began JSON" each, see task/attempt-log.lua',
-  ],
+  past: ["past", "the attempts that did not end it, newest first, see task/attempt.lua"],
+  logs: ["logs", 'stacks and logs of the latest, newest first, a line "attempt began JSON" each, see task/attempt.lua'],
 } as const;
 
 /** The fields of a group. Lua files write `G.closed`. */
@@ -128,7 +125,7 @@ export const QUEUE_FIELDS = {
   ],
   paused: ["paused", "1 while the queue is paused"],
   rest: ["rest", "while its gate lets nothing through: since when, until when, ms, a number of the gate, why"],
-  service: ["service", "how many service times there were, and the latest of them, see line/service.lua"],
+  service: ["service", "how many service times there were, and the latest of them, see task/complete.lua"],
   workers: ["workers", "live workers at the last heartbeat"],
   slots: ["slots", "their slots"],
   batch: [
@@ -147,7 +144,7 @@ export const QUEUE_FIELDS = {
   warmup: ["warmup", 'how long workers took to start: "mean variance samples slots", see line/warmup.lua'],
   lost: ["lost", "workers lost while they ran a task"],
   dead: ["dead", "tasks that died"],
-  answers: ["V", "how many dead tasks the last calls of dead.lua deleted, newest first, see library/call.lua"],
+  answers: ["V", "how many dead tasks the last calls of `deleteDead` deleted, newest first, see library/call.lua"],
   keptUntil: ["keptUntil", "until when places in line may be kept, see KEYS.kept, ms"],
   virtual: ["virtual", "of a fair line, followed by the class: the place of the task taken last, see line/fair.lua"],
   room: ["room", "of a fair line, followed by the class: the start that newcomers get when there are many line keys"],

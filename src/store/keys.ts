@@ -13,8 +13,12 @@ import { isInternalQueue, partitionOfInternal } from "../handler/internal-queues
 export const KEYS = {
   task: ["t:<id>", "hash", "the task, see TASK_FIELDS"],
   input: ["b:<id>", "string", "its input, when longer than SHARED.inlineInputBytes"],
-  result: ["r:<id>", "string", "its result, see result.ts, when longer than SHARED.inlineResultBytes; PX = result TTL"],
-  steps: ["s:<id>", "hash", "its durable steps: name → number, a letter, a space, JSON: see task/step.lua"],
+  result: [
+    "r:<id>",
+    "string",
+    "its result, see encodeResult, when longer than SHARED.inlineResultBytes; PX = result TTL",
+  ],
+  steps: ["s:<id>", "hash", "its durable steps: name → number, a letter, a space, JSON: see task/attempt.lua"],
   output: ["o:<id>", "list", 'what its handler has written: "run attempt JSON" for each value, in order'],
   attempts: ["v:<id>", "hash", "what its attempts have left, see ATTEMPT_FIELDS; PX = result TTL"],
   waiting: ["w:<queue>", "zset", "waiting tasks: score = class·2^45 + hlc; in a fair line see line/fair.lua"],

@@ -1,4 +1,4 @@
-import type { StepVerdict, StoredStep } from "../store/task/step.ts";
+import type { StepVerdict, StoredStep } from "../store/task/attempt.ts";
 import type { StepStore } from "../workers/attempt/steps.ts";
 
 /** The steps of a task, in memory. */

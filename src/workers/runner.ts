@@ -12,7 +12,7 @@ import { messageOf, reasonOf } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";
 import { runInScope } from "../log.ts";
 import type { ReservedTask } from "../store/line/reserve.ts";
-import type { StoredStep } from "../store/task/step.ts";
+import type { StoredStep } from "../store/task/attempt.ts";
 import type { AttemptError, Tracing } from "../trace/tracing.ts";
 import { Attempt, type AttemptParts } from "./attempt/attempt.ts";
 import { recordOf } from "./attempt/attempt-log.ts";

@@ -1,6 +1,6 @@
 import type { Failure } from "../engine/tasks/attempt-end.ts";
 import type { Handler } from "../handler/define.ts";
-import type { StoredStep } from "../store/task/step.ts";
+import type { StoredStep } from "../store/task/attempt.ts";
 
 /**
  * A handler of the server's own that works on behalf of handlers of other queues, where these would run. The loss of its worker counts as a

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { SHARED } from "../../src/store/constants.ts";
 import { TASK_FIELDS } from "../../src/store/fields.ts";
 import { scriptsOf } from "../../src/store/library/scripts.ts";
-import { encodeResult } from "../../src/store/task/result.ts";
+import { encodeResult } from "../../src/store/task/record.ts";
 import type { Answer } from "../../src/task.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 

@@ -30,7 +30,7 @@ export type WorkloadName = keyof typeof WORKLOADS;
 export const ARRIVALS = ["steady", "burst", "waves"] as const;
 export type Arrivals = (typeof ARRIVALS)[number];
 
-/** The window of the latest service times, as line/service.lua keeps it for tasks that are not quick. */
+/** The window of the latest service times, as task/complete.lua keeps it for tasks that are not quick. */
 export class ServiceWindow {
   samples = 0;
   timesMs: readonly number[] = [];

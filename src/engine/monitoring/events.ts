@@ -4,7 +4,7 @@ import { Loop, type Role } from "../../loop.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
 import type { StoredEvent } from "../../store/ops/event.ts";
-import { workerEnd } from "../../store/task/run.ts";
+import { workerEnd } from "../../store/task/record.ts";
 import type { DeploymentEvent } from "../../wire/operations.ts";
 import { newCall } from "../calls/calls.ts";
 import { figuresOf, type Queues } from "../queues.ts";

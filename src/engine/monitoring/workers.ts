@@ -4,7 +4,7 @@ import type { Scripts } from "../../store/library/scripts.ts";
 import { BATCH_LIMIT } from "../../store/library/verb.ts";
 import type { SlotBatch } from "../../store/line/snapshot.ts";
 import type { HeartbeatAnswer } from "../../store/line/worker.ts";
-import { runOf, workerEnd } from "../../store/task/run.ts";
+import { runOf, workerEnd } from "../../store/task/record.ts";
 import { queueBatches } from "../calls/homes.ts";
 import { pageOf } from "../watch/pages.ts";
 

@@ -8,7 +8,7 @@ import type { Standby } from "../../store/line/standby.ts";
 import { type CompleteVerdict, type Completion, type CompletionAnswer, complete } from "../../store/task/complete.ts";
 import type { FailVerdict } from "../../store/task/fail.ts";
 import type { Lease, RenewalAnswer } from "../../store/task/lease.ts";
-import { encodeResult } from "../../store/task/result.ts";
+import { encodeResult } from "../../store/task/record.ts";
 import type { Answer } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
 import type { Call } from "../calls/calls.ts";

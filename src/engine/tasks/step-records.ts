@@ -1,7 +1,7 @@
 import type { Keys } from "../../store/keys.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
+import type { StepVerdict, StoredStep } from "../../store/task/attempt.ts";
 import type { Lease } from "../../store/task/lease.ts";
-import type { StepVerdict, StoredStep } from "../../store/task/step.ts";
 
 /** Maximum number of steps of a task. */
 const MAX_STEPS = 10_000;

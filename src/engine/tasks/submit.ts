@@ -4,9 +4,14 @@ import type { Keys } from "../../store/keys.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
 import type { QueueSnapshot } from "../../store/line/snapshot.ts";
 import type { PointerAnswer } from "../../store/ops/pointer.ts";
-import type { Move, MoveVerdict } from "../../store/task/move.ts";
-import { type SubmitAnswer, type SubmitItem, type SubmitVerdict, submit } from "../../store/task/submit.ts";
-import type { UpdateVerdict } from "../../store/task/update.ts";
+import type { Move, MoveVerdict } from "../../store/task/actions.ts";
+import {
+  type SubmitAnswer,
+  type SubmitItem,
+  type SubmitVerdict,
+  submit,
+  type UpdateVerdict,
+} from "../../store/task/submit.ts";
 import { Batch } from "../calls/batch.ts";
 import { type Call, newCall } from "../calls/calls.ts";
 import { type Homes, pointerBatch } from "../calls/homes.ts";

@@ -3,7 +3,7 @@ import type { Keys } from "../../store/keys.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
 import { BATCH_LIMIT } from "../../store/library/verb.ts";
 import type { PageAnswer, Place } from "../../store/line/page.ts";
-import type { RetryVerdict } from "../../store/task/dead.ts";
+import type { RetryVerdict } from "../../store/task/actions.ts";
 import { newCall } from "../calls/calls.ts";
 import { looksOf, type Scans } from "../watch/pages.ts";
 

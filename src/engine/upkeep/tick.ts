@@ -5,7 +5,7 @@ import { storedRate } from "../../store/line/queue.ts";
 import type { OwnQueue, RegisteredQueue } from "../../store/line/register.ts";
 import type { TickAnswer, TickQueue } from "../../store/ops/tick.ts";
 import { refusalOf } from "../../store/store-error.ts";
-import { encodeResult } from "../../store/task/result.ts";
+import { encodeResult } from "../../store/task/record.ts";
 import { type QueueSettings, retentionOf } from "../settings.ts";
 import { catalogueResult } from "../tasks/result.ts";
 

@@ -1,13 +1,13 @@
 import type { Keys } from "../../store/keys.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
-import type { Lease } from "../../store/task/lease.ts";
 import {
   OUTPUT_PAGE_BYTES,
   type OutputItem,
   type OutputPart,
   type OutputPlace,
   type WriteAnswer,
-} from "../../store/task/output.ts";
+} from "../../store/task/attempt.ts";
+import type { Lease } from "../../store/task/lease.ts";
 import { Batch } from "../calls/batch.ts";
 import { ByteBudget } from "../calls/byte-budget.ts";
 import { newCall } from "../calls/calls.ts";

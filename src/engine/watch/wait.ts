@@ -1,5 +1,5 @@
 import type { NoticedEnd } from "../../store/task/notices.ts";
-import { decodeResult } from "../../store/task/result.ts";
+import { decodeResult } from "../../store/task/record.ts";
 import { isOutcome } from "../../task.ts";
 import type { Inspection, Inspector, TaskEnd } from "./inspect.ts";
 import type { Notices, Subscription } from "./notices.ts";

@@ -1,4 +1,4 @@
-import type { AttendVerdict } from "../../store/task/attend.ts";
+import type { AttendVerdict } from "../../store/task/deadlines.ts";
 import type { Engine } from "../engine.ts";
 import { type Inspection, isKeptByLooks, keptUntil } from "./inspect.ts";
 

@@ -6,7 +6,7 @@ import { type QueueSettings, retentionOf } from "../../engine/settings.ts";
 import { SHARED } from "../../store/constants.ts";
 import type { CallsOf } from "../../store/library/scripts.ts";
 import { BATCH_LIMIT } from "../../store/library/verb.ts";
-import type { AttendVerdict } from "../../store/task/attend.ts";
+import type { AttendVerdict } from "../../store/task/deadlines.ts";
 import { type GroupInspection, isGroupKeptByLooks, viewOf } from "./group-inspection.ts";
 import type { BatchEnd, GroupCancelVerdict, GroupOpeningVerdict, Member, MemberPage, ReadGroups } from "./verbs.ts";
 import * as VERBS from "./verbs.ts";

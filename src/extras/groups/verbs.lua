@@ -103,7 +103,7 @@ local function look_at(call, id, seen)
     dueMs = number(Group.latest_due(call, id)),
     begunMs = number(Group.latest_begun(call, id)),
     presenceMs = number(presence),
-    presentUntilMs = number(presence and redis.call('ZSCORE', K.deadlines(call, queue), Due.entry_of_group(id))),
+    presentUntilMs = number(presence and redis.call('ZSCORE', K.deadlines(call, queue), Deadlines.entry_of_group(id))),
   }
 end
 

@@ -1,6 +1,6 @@
 import { jsonVerb, list, type Reply } from "../../store/library/verb.ts";
 import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "../../store/line/snapshot.ts";
-import type { Retention } from "../../store/task/settle.ts";
+import type { Retention } from "../../store/task/record.ts";
 import type { State } from "../../task.ts";
 
 /** A group to be opened, or to which a batch is added. */

@@ -6,7 +6,7 @@ import { isGiveUp, isRetryLater, RetryAfter } from "../../handler/intents.ts";
 import { INTERNAL_QUEUES, ownQueueOf } from "../../handler/internal-queues.ts";
 import type { TaskContext } from "../../handler/task-context.ts";
 import { type UndoTask, undoOf } from "../../handler/undos.ts";
-import type { StoredStep } from "../../store/task/step.ts";
+import type { StoredStep } from "../../store/task/attempt.ts";
 import { inSpanOf } from "../../trace/spans.ts";
 import { LeaseLost, type StepStore } from "../../workers/attempt/steps.ts";
 import { stepStoreOf } from "../../workers/attempt/task-context.ts";

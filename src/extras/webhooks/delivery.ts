@@ -7,7 +7,7 @@ import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
 import type { TaskContext } from "../../handler/task-context.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
 import type { AddressGuard } from "../../net/ssrf-guard.ts";
-import { outcomeOf, type StoredGroupEnd, type StoredTaskEnd } from "../../store/task/task-end.ts";
+import { outcomeOf, type StoredGroupEnd, type StoredTaskEnd } from "../../store/task/follow.ts";
 import { answeredWith, inSpanOf, requestSpan } from "../../trace/spans.ts";
 import type { GroupInspection } from "../groups/group-inspection.ts";
 import { eventBody, groupEventBody } from "./event.ts";

@@ -1,6 +1,6 @@
 import { beforeMember, resultJson } from "../../engine/tasks/result.ts";
 import type { Inspection } from "../../engine/watch/inspect.ts";
-import type { StoredGroupEnd } from "../../store/task/task-end.ts";
+import type { StoredGroupEnd } from "../../store/task/follow.ts";
 import type { Outcome } from "../../task.ts";
 import { timestamp } from "../../wire/document.ts";
 import type { GroupInspection } from "../groups/group-inspection.ts";

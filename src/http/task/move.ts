@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
-import type { Move, MoveVerdict } from "../../store/task/move.ts";
+import type { Move, MoveVerdict } from "../../store/task/actions.ts";
 import { msOf } from "../../wire/document.ts";
 import { wrongParameter } from "../../wire/request.ts";
 import { type MoveBody, moveBody } from "../../wire/task.ts";

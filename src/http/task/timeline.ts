@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/watch/inspect.ts";
-import { DETAILS_LIMITS, type PastAttempt, type StepRecord, type TaskDetails } from "../../store/task/details.ts";
+import { DETAILS_LIMITS, type PastAttempt, type StepRecord, type TaskDetails } from "../../store/task/inspect.ts";
 import { isJsonType, isOutcome } from "../../task.ts";
 import { timestamp } from "../../wire/document.ts";
 import type { Attempt, AttemptRecord, Shown, Step, Timeline } from "../../wire/task.ts";
@@ -99,7 +99,7 @@ async function resultOf(api: Api, { id, state, expired }: Inspection): Promise<T
   return { ...shown(contentType ?? "application/octet-stream", bytes, null), status };
 }
 
-/** Maximum number of entries of lua/past.lua: if there are this many, earlier ones may have been left out. */
+/** Maximum number of past attempts, see store/task/attempt.lua: if there are this many, earlier ones may have been left out. */
 const MAX_PAST = 10;
 
 /**

@@ -52,13 +52,13 @@ local function leave_presence(call, group)
   local queue, presence = unpack(redis.call('HMGET', key, G.queue, G.presenceMs))
   if not presence then return end
   redis.call('HDEL', key, G.presenceMs)
-  redis.call('ZREM', K.deadlines(call, queue), Due.entry_of_group(group))
+  redis.call('ZREM', K.deadlines(call, queue), Deadlines.entry_of_group(group))
 end
 
 -- Somebody is there for it: it may go without another look for as long as its presence.
 function Group.attend(call, group)
   local queue, presence = unpack(redis.call('HMGET', K.group(call, group), G.queue, G.presenceMs))
-  if presence then Due.enter(call, queue, Due.entry_of_group(group), nil, presence) end
+  if presence then Deadlines.enter(call, queue, Deadlines.entry_of_group(group), nil, presence) end
   return presence and 'kept' or queue and 'gone' or 'unknown'
 end
 
@@ -221,7 +221,7 @@ function Group.is_kept(call, heal, group)
   if not queue or finished then return true end
   local is_due = not closed or canceling
   local agrees = (not is_due or redis.call('ZSCORE', K.groups(call), group)) and (not closed or pending(call, group) > 0)
-    and (not presence or redis.call('ZSCORE', K.deadlines(call, queue), Due.entry_of_group(group)))
+    and (not presence or redis.call('ZSCORE', K.deadlines(call, queue), Deadlines.entry_of_group(group)))
   if heal and not agrees then
     Group.attend(call, group)
     if is_due then redis.call('ZADD', K.groups(call), call.now_text, group) end

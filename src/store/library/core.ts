@@ -18,10 +18,10 @@ import * as VERBS from "./verbs.ts";
 const FILES = {
   library: ["number call"],
   task: [
-    "run input result past notices due follow settle completion allowed inspection submission",
-    "again attempt-log attend cancel complete dead details fail inspect lease move output step submit update",
+    "run input result notices attempt deadlines follow settle actions inspect",
+    "submission submit complete fail lease",
   ],
-  line: ["rate service warmup snapshot keyed fair line reservation filter history page queue register reserve worker"],
+  line: ["rate warmup snapshot keyed fair line reservation filter history page queue register reserve worker"],
   group: ["group"],
   ops: ["grace deployment event pointer probe tick verify"],
 };

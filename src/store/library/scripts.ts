@@ -13,7 +13,7 @@ import * as VERBS from "./verbs.ts";
 type Verbs = typeof VERBS;
 
 /** The call of a verb: its first argument is the tag of a partition, see keys.ts. @throws ProblemError, see {@link storeError} */
-export type Call<Asked extends readonly unknown[], Answer> = (tag: string, ...asked: Asked) => Promise<Answer>;
+type Call<Asked extends readonly unknown[], Answer> = (tag: string, ...asked: Asked) => Promise<Answer>;
 
 /** The calls of verbs, by name. */
 export type CallsOf<Verbs> = {

@@ -43,7 +43,7 @@ end
 -- Whether a dead task can be run again.
 local function is_retryable(call, id, state, run)
   local key = K.task(call, id)
-  return not Allowed.refusal_of_retry(call, id, key, redis.call('HGET', key, F.queue), state, run)
+  return not Actions.refusal_of_retry(call, id, key, redis.call('HGET', key, F.queue), state, run)
 end
 
 local function contains(whole, filter)

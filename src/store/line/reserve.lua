@@ -245,7 +245,7 @@ register_hot('reserve', { 'allow-oom' }, function(keys, args)
 
   -- First the completions of the worker, which read and write the same hash.
   local field = request.lane or Q.quiet .. request.worker
-  local verdicts, q, writes = Completion.complete(call, args, REQUEST.width, queue, field)
+  local verdicts, q, writes = Complete.tasks(call, args, REQUEST.width, queue, field)
   if not q then q, writes = redis.call('HMGET', counters, Q.paused, Q.fence, Q.keyed, Q.rekey, Q.setRate, field), {} end
   request.writes = writes
   local paused, fence, limit, rekey_from, set_rate, last = q[1], q[2], q[3], q[4], q[5], q[6]

@@ -1,6 +1,6 @@
 import { BATCH_LIMIT, jsonVerb, list, named, names, number, type Reply, text, verb, written } from "../library/verb.ts";
 import { type Completion, type CompletionAnswer, completeArguments, completed } from "../task/complete.ts";
-import type { Retention } from "../task/settle.ts";
+import type { Retention } from "../task/record.ts";
 
 /** A worker's request for tasks. */
 export interface Reservation {

@@ -1,5 +1,5 @@
 -- The figures of a queue that an estimate needs: see line/snapshot.ts.
---   service    see service.lua; "" if no task has ended yet
+--   service    see complete.lua; "" if no task has ended yet
 --   slots      of live workers; followed by "max wait" if a slot has one call with several tasks, see Q.batch
 --   rate       "" without one; else "max per", how many tasks may start in how many ms, and for some of the latest starts within that time,
 --              from the newest on, "nth age": the how-manieth it is, from 0, and how many ms ago it was

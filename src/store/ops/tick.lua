@@ -35,7 +35,7 @@ end
 -- Why a task whose entry is due must be canceled; nil if it must not.
 local function cause_of(call, pass, queue, id, at, state, deadline, presence)
   -- The entry of a task that has left the store must not cancel a later task with the same id.
-  if Allowed.ending(call, state) ~= 'cancel' then return nil end
+  if Actions.ending(call, state) ~= 'cancel' then return nil end
   if deadline and tonumber(deadline) <= call.now then return C.cancelByDeadline end
   if not presence then return nil end
   local later = Grace.later(pass.gap, at, tonumber(presence))
@@ -46,7 +46,7 @@ end
 
 -- Nobody has looked at a group or its members for as long as its presence: all that have not ended are canceled, see pass_groups.
 local function pass_absence(call, pass, queue, group, entry, at)
-  local presence = Due.presence_of(call, entry)
+  local presence = Deadlines.presence_of(call, entry)
   local later = presence and Grace.later(pass.gap, at, presence)
   if later then
     redis.call('ZADD', K.deadlines(call, queue), whole(later), entry)
@@ -67,13 +67,13 @@ local function pass_deadlines(call, pass, of)
   local due, times = due_in(pass, deadlines, call.now_text, MOVE)
   for n, id in ipairs(due) do
     redis.call('ZREM', deadlines, id)
-    local group = Due.group_of(id)
+    local group = Deadlines.group_of(id)
     if group then pass_absence(call, pass, queue, group, id, times[n]) end
     local state, deadline, presence = unpack(redis.call('HMGET', K.task(call, id), F.state, F.deadline, F.presenceMs))
     local cause = not group and cause_of(call, pass, queue, id, times[n], state, deadline, presence)
     if cause then
       local verdict = Settle.cancel(call, id, state, queue, cause, stay)
-      pass.late[#pass.late + 1] = { queue = queue, id = id, verdict = verdict, reason = Due.reason(cause) }
+      pass.late[#pass.late + 1] = { queue = queue, id = id, verdict = verdict, reason = Deadlines.reason(cause) }
     end
   end
   return true

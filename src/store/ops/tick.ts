@@ -1,5 +1,5 @@
 import { jsonVerb } from "../library/verb.ts";
-import type { DeadCap, Retention } from "../task/settle.ts";
+import type { DeadCap, Retention } from "../task/record.ts";
 
 /** A queue of a tick, with the facts about the end of its lost tasks. */
 export interface TickQueue extends Retention {

@@ -79,7 +79,7 @@ local function check_task(call, heal, _, _, id)
   -- For a running task with a requested cancel, it may already have been handled.
   if home and (deadline or presence) and not cancel and not redis.call('ZSCORE', K.deadlines(call, queue), id) then
     agrees = false
-    if heal then Due.enter(call, queue, id, deadline, presence) end
+    if heal then Deadlines.enter(call, queue, id, deadline, presence) end
   end
   agrees = agrees and (not home or agrees_with_key(call, heal, id, queue, state, of_key, holds))
   -- Last, since it compares with all of these.

@@ -1,7 +1,7 @@
 import { SHARED } from "../constants.ts";
 import { type Argument, grouped, names, text, verb } from "../library/verb.ts";
 import type { Lease } from "./lease.ts";
-import type { Retention } from "./settle.ts";
+import type { Retention } from "./record.ts";
 
 /** A task that has succeeded, with its encoded result. */
 export interface Completion extends Lease, Retention {

@@ -19,14 +19,14 @@ local function fail(call, key, item, cap)
     Rate.count(call, queue, R.returned, 1)
     verdict = 'canceled'
   elseif kind == 'later' or (kind == 'retry' and tonumber(attempts) < item.attempts) then
-    Past.note(call, id, run, kind == 'later' and 'later' or 'retrying', kind == 'retry' and text or nil)
+    Attempt.note_past(call, id, run, kind == 'later' and 'later' or 'retrying', kind == 'retry' and text or nil)
     redis.call('HDEL', key, F.progress, F.unbegun, F.apart, F.holds)
     redis.call('HSET', key, F.state, S.retrying, F.restarts, (restarts or 0) + 1, F.extra, '1')
     if kind == 'later' then
       if unbegun == fence then Lease.delete_start(call, queue, run) end
       redis.call('HSET', key, F.run, Run.text(fence, late, whole(attempts - 1), place, worker))
     else
-      Past.note_error(call, id, text)
+      Attempt.note_error(call, id, text)
     end
     local due = call.now + item.delayMs
     redis.call('ZADD', K.scheduled(call, queue), whole(due), id)
@@ -40,7 +40,7 @@ local function fail(call, key, item, cap)
     Rate.count(call, queue, R.returned, 1)
     verdict = 'retrying'
   else
-    Past.note_error(call, id, text)
+    Attempt.note_error(call, id, text)
     redis.call('HSET', key, F.errorCode, item.code)
     if kind == 'give-up' then
       Settle.finish(call, id, S.failed, Result.stay(call, item.keepMs, tombstone), item.result)

@@ -1,7 +1,7 @@
 import { SHARED } from "../constants.ts";
 import { jsonVerbOnEach } from "../library/verb.ts";
 import type { Lease } from "./lease.ts";
-import type { DeadCap, Retention } from "./settle.ts";
+import type { DeadCap, Retention } from "./record.ts";
 
 /** Another attempt after the backoff, one at the time that the handler chose, or none. */
 export type FailKind = "retry" | "later" | "give-up";

@@ -1,5 +1,5 @@
--- The lease of a running task: its worker reports that its handler begins or goes on, hands the task back, or is lost. A task that loses its
--- lease returns to the line. Once its handler has begun, its fence stays in its record.
+-- The lease of a running task: its worker reports that its handler begins or goes on, hands the task back, or is lost. A task that loses
+-- its lease returns to the line. Once its handler has begun, its fence stays in its record.
 local Lease = {}
 
 local whole = Number.whole
@@ -52,7 +52,7 @@ function Lease.release(call, queue, id, stay)
     Settle.finish(call, id, S.canceled, stay)
     return 'canceled'
   end
-  Past.note(call, id, run, 'released')
+  Attempt.note_past(call, id, run, 'released')
   redis.call('HINCRBY', key, F.restarts, 1)
   put_back(call, queue, id, key, Run.handed_back(fence, attempts), place, of_key, group)
   Notices.work_at_end(call, queue)
@@ -100,7 +100,7 @@ function Lease.lose(call, queue, id, ends, cap, reported)
     return 'canceled', losses
   end
   if counts and losses > ends.maxLost then
-    Past.note_error(call, id, 'the worker was lost ' .. losses .. ' times')
+    Attempt.note_error(call, id, 'the worker was lost ' .. losses .. ' times')
     redis.call('HSET', key, F.errorCode, 'worker-lost')
     Settle.bury(call, queue, id, ends.problem, Result.stay(call, ends.deadMs, ends.tombstoneMs), cap)
     Rate.count(call, queue, R.finished, 1)
@@ -108,7 +108,7 @@ function Lease.lose(call, queue, id, ends, cap, reported)
     return 'dead', losses
   end
   Rate.count(call, queue, R.returned, 1)
-  Past.note(call, id, run, counts and 'lost' or 'released')
+  Attempt.note_past(call, id, run, counts and 'lost' or 'released')
   put_back(call, queue, id, key, Run.handed_back(fence, attempts), place, of_key, group)
   return counts and 'waiting' or 'released', losses
 end
@@ -119,7 +119,7 @@ local function begin(call, item)
   local state, run, cancel, unbegun, group = unpack(redis.call('HMGET', key, F.state, F.run, F.cancel, F.unbegun, F.group))
   local held_under, reserved, attempts, place, of_worker = Run.parts(run)
   if state ~= S.running or held_under ~= fence then return 'stale' end
-  if cancel then return Due.reason(cancel, 'cancel') end
+  if cancel then return Deadlines.reason(cancel, 'cancel') end
   if apart then redis.call('HSET', key, F.apart, fence, F.extra, '1') end
   if unbegun or Run.is_ahead(reserved) then
     local late = whole(call.now - Run.time_of_fence(fence))
@@ -150,7 +150,7 @@ local function renew(call, args, at)
   -- Workers renew the leases of handlers that have begun.
   local known, ahead = string.gsub(run, '^(%d+) %+', '%1 ')
   if ahead == 1 then redis.call('HSET', task_key(call, id), RUN, known) end
-  return (cancel and Due.reason(cancel, 'cancel') or 'ok') .. ' ' .. lease
+  return (cancel and Deadlines.reason(cancel, 'cancel') or 'ok') .. ' ' .. lease
 end
 
 -- Prolongs leases. Returns a verdict of each, a space and the lease in ms: "ok", or "cancel", "deadline" or "abandoned" (prolonged, but the

@@ -1,7 +1,7 @@
 import { SHARED } from "../constants.ts";
 import { type BatchVerb, counted, jsonVerbOnEach, list, names, type Reply, text } from "../library/verb.ts";
 import type { LostTask, TickQueue } from "../ops/tick.ts";
-import type { DeadCap, Retention } from "./settle.ts";
+import type { DeadCap, Retention } from "./record.ts";
 
 /** A worker's lease, required by every verb on a running task. */
 export interface Lease {

@@ -1,10 +1,9 @@
-import type { Result, State, TaskAction } from "../../task.ts";
+import type { Answer, Result, State, TaskAction } from "../../task.ts";
 import { MEMBERS, type Members, type NameOf } from "../../task-record.ts";
+import { SHARED } from "../constants.ts";
 import { stateOf } from "../fields.ts";
 import { number, type Reply, text } from "../library/verb.ts";
 import { type KeyTurn, keyTurn, type Pace } from "../line/snapshot.ts";
-import { decodeResult } from "./result.ts";
-import { runOf } from "./run.ts";
 
 /** What a member is of a task that does not have it, and how it is read of one that does. */
 interface Form<T> {
@@ -88,4 +87,90 @@ function textsOf(reply: Reply): string[] {
   } catch {
     return [];
   }
+}
+
+const FENCES_A_MS = 10 ** SHARED.fenceDigits;
+
+/** The facts about the last run of a task. */
+interface Run {
+  /** How many attempts have begun. */
+  readonly attempts: number;
+  /** When the last one began; null if none has, or if it was handed back. */
+  readonly startedMs: number | null;
+  /** The end of the name of its worker; "" if it has none and had none last. */
+  readonly worker: string;
+}
+
+/** Reads the field `run`, see task/run.lua; "" if the task was never reserved. */
+export function runOf(run: string): Run {
+  const [fence, late = "-", attempts, _place, worker = ""] = run.split(" ");
+  const startedMs = SHARED.epochMs + Math.floor(Number(fence) / FENCES_A_MS) + Number(late);
+  return { attempts: Number(attempts) || 0, startedMs: Number.isFinite(startedMs) ? startedMs : null, worker };
+}
+
+/** The part of a worker's name that the record of a task has. */
+export function workerEnd(worker: string): string {
+  return Buffer.from(worker).subarray(-SHARED.workerBytes).toString();
+}
+
+/** The stored form of a result: one JSON line, empty for the usual head, then the body as it is. */
+interface Head {
+  s: number;
+  t?: string;
+  h?: Readonly<Record<string, string>>;
+}
+
+const NEWLINE = 0x0a;
+/** What an empty line stands for. */
+const USUAL: Head = { s: 200, t: "application/json" };
+
+/** Writes a result as `r:<id>` holds it: a string if its body is one. */
+export function encodeResult({ status, contentType, headers, body }: Answer): string | Buffer {
+  const head: Head = { s: status };
+  if (contentType !== null) head.t = contentType;
+  const isPlain = Object.keys(headers).length === 0;
+  if (!isPlain) head.h = headers;
+  const isUsual = isPlain && status === USUAL.s && contentType === USUAL.t;
+  const line = isUsual ? "\n" : `${JSON.stringify(head)}\n`;
+  return typeof body === "string" ? line + body : Buffer.concat([Buffer.from(line), body]);
+}
+
+/** Whether the beginning of a stored result has all of its head and some of its body, so that it does not look like an empty result. */
+export function hasHead(start: Buffer): boolean {
+  return start.subarray(0, -1).includes(NEWLINE);
+}
+
+/**
+ * Reads what {@link encodeResult} wrote. Never throws: an unreadable record gets status 500 and all its bytes as the body, so
+ * that the rest of its task can still be shown.
+ */
+export function decodeResult(stored: Buffer): Result {
+  const end = stored.indexOf(NEWLINE);
+  const head = end < 0 ? undefined : end === 0 ? USUAL : headOf(stored.toString("utf8", 0, end));
+  if (!head) return { status: 500, contentType: "application/octet-stream", headers: {}, body: stored };
+  return { status: head.s, contentType: head.t ?? null, headers: head.h ?? {}, body: stored.subarray(end + 1) };
+}
+
+function headOf(line: string): Head | undefined {
+  try {
+    const head = JSON.parse(line) as Partial<Record<keyof Head, unknown>> | null;
+    const { s, t = "", h = {} } = head ?? {};
+    const status = typeof s === "number" && Number.isInteger(s) && s >= 200 && s <= 599;
+    const isText = (value: unknown) => typeof value === "string";
+    const headers = typeof h === "object" && h !== null && Object.values(h).every(isText);
+    return status && isText(t) && headers ? (head as Head) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Maximum number of dead tasks kept for a queue, beyond which the oldest are deleted, if it is not {@link SHARED.deadCap}. */
+export interface DeadCap {
+  readonly deadCap?: number;
+}
+
+/** How long ended tasks are kept, see task/result.lua. */
+export interface Retention {
+  readonly keepMs: number;
+  readonly tombstoneMs: number;
 }

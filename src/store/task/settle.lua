@@ -37,8 +37,8 @@ function Settle.finish(call, id, state, stay, result)
   ))
   Result.mark_ended(call, id, key, state, stay, result)
   if of_key then Keyed.leave(call, queue, id, of_key) end
-  local code = state == S.canceled and Due.code(cancel)
-  Due.leave(call, queue, id, deadline, presence)
+  local code = state == S.canceled and Deadlines.code(cancel)
+  Deadlines.leave(call, queue, id, deadline, presence)
   Settle.note_finished(call, queue, { call.now_text .. ' ' .. id })
   if code then redis.call('HSET', key, F.errorCode, code) end
   redis.call('HDEL', key, F.place, F.progress, F.cancel)
@@ -46,7 +46,7 @@ function Settle.finish(call, id, state, stay, result)
   if undo and run then Follow.undo_work(call, id) end
   Input.keep(call, id, key, stay)
   Settle.leave_steps(call, queue, id, stay)
-  if attempts then Past.leave(call, id, stay) end
+  if attempts then Attempt.leave(call, id, stay) end
   if output then keep_output(call, id, state, stay) end
   if webhook then Follow.tell_webhook(call, id, state, webhook) end
   if group then Group.note(call, group, id) end
@@ -60,14 +60,14 @@ function Settle.bury(call, queue, id, result, stay, cap)
     unpack(redis.call('HMGET', key, F.webhook, F.undo, F.output, F.deadline, F.presenceMs, F.key, F.group))
   Result.mark_ended(call, id, key, S.failed, stay, result)
   if of_key then Keyed.free(call, queue, id, of_key) end
-  Due.leave(call, queue, id, deadline, presence)
+  Deadlines.leave(call, queue, id, deadline, presence)
   Settle.note_finished(call, queue, { call.now_text .. ' ' .. id })
   redis.call('HDEL', key, F.place, F.progress, F.cancel)
   redis.call('PEXPIRE', K.input(call, id), stay.keep)
   redis.call('PEXPIRE', K.steps(call, id), stay.keep)
-  Past.leave(call, id, stay)
+  Attempt.leave(call, id, stay)
   if output then keep_output(call, id, S.failed, stay) end
-  -- Until the undo has begun, a retry of the task takes it back: see dead.lua.
+  -- Until the undo has begun, a retry of the task takes it back: see actions.lua.
   if undo then Follow.undo_work(call, id) end
   if webhook then Follow.tell_webhook(call, id, S.failed, webhook) end
   if group then Group.note(call, group, id) end
@@ -95,7 +95,7 @@ function Settle.cancel(call, id, state, queue, by, stay)
     local first, group = unpack(redis.call('HMGET', key, F.cancel, F.group))
     redis.call('HSET', key, F.extra, '1')
     if group then Group.note(call, group, id) end
-    Notices.work(call, queue, Due.reason(first, 'cancel') .. ' ' .. id)
+    Notices.work(call, queue, Deadlines.reason(first, 'cancel') .. ' ' .. id)
     Notices.change(call, id, N.cancelRequested)
     return 'requested'
   end

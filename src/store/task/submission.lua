@@ -125,7 +125,7 @@ function Submission.store(call, batch, group, n, key, listener, share, before, a
   end
   local presence = group.options.presenceMs
   if group.deadline or presence then
-    Due.enter(call, group.queue, id, group.deadline and call.now + group.deadline, presence)
+    Deadlines.enter(call, group.queue, id, group.deadline and call.now + group.deadline, presence)
   end
   redis.call('HSET', key, unpack(fields, 1, last))
 end

@@ -1,4 +1,4 @@
--- Stores tasks and puts them in line.
+-- Stores tasks and puts them in line; replaces the input of one that waits.
 --
 -- A batch is {args, verdicts, queues (in the order in which they are met), states (of each queue), webhooks, open (whether a group of
 -- group.lua takes members)}. A group is here what consecutive tasks have in common.
@@ -130,9 +130,9 @@ local function write_state(call, queue, state)
   end
 end
 
--- Returns the snapshot of each queue after the call; and in one string a line of text for each task, "verdict state index created", for a new
--- one in a keyed line also its turn (see keyed.lua), with nothing for a missing member; or "+n" for n more tasks like the one before, each
--- with the next index; a scheduled one has in how many ms it is due. The verdicts: "new", "replay" (the same submission), "conflict"
+-- Returns the snapshot of each queue after the call; and in one string a line of text for each task, "verdict state index created", for a
+-- new one in a keyed line also its turn (see keyed.lua), with nothing for a missing member; or "+n" for n more tasks like the one before,
+-- each with the next index; a scheduled one has in how many ms it is due. The verdicts: "new", "replay" (the same submission), "conflict"
 -- (another input), "elsewhere" (another queue), "foreign" (another caller's), "full", "webhooks-full" (it has a webhook, and too many
 -- deliveries wait), "long" (index above `maxIndex`), "late" (its deadline would pass before it is due), "far" (it is due later than any may
 -- be), "too-many" (too many of its key wait; the rest: see Keyed.refusal), "closed" (its group accepts no more members), "dry".
@@ -163,4 +163,58 @@ register_hot('submit', {}, function(keys, args)
   local reply = { nil, nil }
   reply[ANSWER.snapshots], reply[ANSWER.verdicts] = lines, table.concat(batch.verdicts, '\n')
   return reply
+end)
+
+local function put(key, field, value)
+  if value == '' then redis.call('HDEL', key, field) else redis.call('HSET', key, field, value) end
+end
+
+local function update(call, key, asked)
+  local id = asked.id
+  local state, run, replaced, queue, of_key = unpack(redis.call('HMGET', key, F.state, F.run, F.revision, F.queue, F.key))
+  if not state then return 'unknown' end
+  if not Actions.can_replace(state, run) then return 'conflict' end
+  if asked.revision and tonumber(replaced or 0) ~= asked.revision then return 'changed' end
+
+  if asked.key then
+    local _, name, most = Keyed.asked(asked.key)
+    local refusal = Keyed.change(call, queue, id, state, of_key, name, most)
+    if refusal then return refusal end
+  end
+  Input.drop(call, id, key)
+  if asked.digest == '' then
+    redis.call('HSET', key, F.input, asked.input)
+  else
+    Input.store(call, id, key, asked.input)
+    redis.call('HDEL', key, F.input)
+  end
+  put(key, F.digest, asked.digest)
+  for name, value in pairs(asked.fields) do
+    if F[name] then put(key, F[name], value) end
+  end
+  redis.call('HINCRBY', key, F.revision, 1)
+  redis.call('HSET', key, F.extra, '1')
+  -- Steps that a dead task kept until it was retried.
+  redis.call('UNLINK', K.steps(call, id))
+  Notices.change(call, id, state)
+  return 'updated', true
+end
+
+-- Replaces the input of a task that has not begun. It keeps its place; in a keyed line it comes after tasks of its new line key that were
+-- before it. Returns "updated", "conflict" (a worker has or had it, or it is finished), "changed" (it has another revision), "too-many"
+-- (too many of its new line key wait; the rest: see Keyed.refusal) or "unknown".
+register('update', {}, function(call, asked)
+  local verdict = Call.once(call, K.task(call, asked.id), F.answers, A.update, update, asked)
+  Notices.send(call)
+  Keyed.close(call)
+  return verdict
+end)
+
+-- Notes in the record of a task that its input was submitted again, as another task. Returns "noted", or "unknown".
+register('again', {}, function(call, asked)
+  local key = K.task(call, asked.id)
+  -- A later task may have got the id.
+  if redis.call('HGET', key, F.created) ~= Number.whole(asked.createdMs) then return 'unknown' end
+  redis.call('HSET', key, F.again, asked.again, F.extra, '1')
+  return 'noted'
 end)

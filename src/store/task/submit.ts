@@ -1,8 +1,19 @@
 import type { State } from "../../task.ts";
-import { SUBMIT_DEFAULTS, type SubmitOptions } from "../../wire/submission.ts";
+import { OF_INPUT, SUBMIT_DEFAULTS, type SubmitOptions } from "../../wire/submission.ts";
 import { SHARED } from "../constants.ts";
 import { stateOf } from "../fields.ts";
-import { type Argument, argumentOf, list, named, names, optional, text, verb, written } from "../library/verb.ts";
+import {
+  type Argument,
+  argumentOf,
+  jsonVerb,
+  list,
+  named,
+  names,
+  optional,
+  text,
+  verb,
+  written,
+} from "../library/verb.ts";
 import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "../line/snapshot.ts";
 
 /** A task for submit.lua. */
@@ -234,7 +245,7 @@ function submitted(snapshot: string): SubmitAnswer {
 }
 
 /** Reads the words of Keyed.refusal in line/keyed.lua. */
-export function limitReached([, state = "", index = "", dueIn = "", ...words]: readonly string[]): LimitReached {
+function limitReached([, state = "", index = "", dueIn = "", ...words]: readonly string[]): LimitReached {
   const [limit, waiting, running] = words.slice(3).map(Number);
   const isWaiting = stateOf(state) === "waiting";
   return {
@@ -247,3 +258,38 @@ export function limitReached([, state = "", index = "", dueIn = "", ...words]: r
     },
   };
 }
+
+/** The new input of a task. */
+interface Replacement extends Pick<SubmitItem, "id" | "input" | "digest" | "mediaType" | "query" | "key" | "options"> {
+  /** Unique to this call, see library/call.lua. */
+  readonly call: string;
+  /** Replace only if it has been replaced this often before; left out: any number. */
+  readonly revision?: number | undefined;
+}
+
+/** The verdict, see submit.lua. */
+export type UpdateVerdict = "updated" | "conflict" | "changed" | "unknown" | LimitReached;
+
+/** What goes with the input, in fields of these names. */
+const FIELDS = ["mediaType", "query", ...OF_INPUT] as const;
+
+/** Replaces the input of a task that has not begun. */
+export const update = jsonVerb<Replacement, UpdateVerdict>({
+  raw: "input",
+  sent: ({ options, mediaType, query, ...of }) => {
+    const given = { ...options, mediaType, query };
+    return { ...of, fields: Object.fromEntries(FIELDS.map((name) => [name, String(argumentOf(given[name]))])) };
+  },
+  read: (verdict: string) =>
+    verdict.startsWith("too-many ") ? limitReached(verdict.split(" ")) : (verdict as UpdateVerdict),
+});
+
+interface Repetition {
+  readonly id: string;
+  readonly createdMs: number;
+  /** The task that was submitted with its input. */
+  readonly again: string;
+}
+
+/** Notes which task was submitted with the input of another. */
+export const again = jsonVerb<Repetition, "noted" | "unknown">();

@@ -5,10 +5,9 @@ import { type AbortCause, type HandlerEnd, TaskAborted } from "../../engine/task
 import { messageOf, ProblemError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { ReservedTask } from "../../store/line/reserve.ts";
+import type { StepVerdict, WriteAnswer } from "../../store/task/attempt.ts";
 import type { Completion } from "../../store/task/complete.ts";
 import type { Lease } from "../../store/task/lease.ts";
-import type { WriteAnswer } from "../../store/task/output.ts";
-import type { StepVerdict } from "../../store/task/step.ts";
 import type { Input } from "../../task.ts";
 import type { InSpan } from "../../trace/spans.ts";
 import type { AttemptTrace } from "../../trace/tracing.ts";

@@ -1,4 +1,4 @@
-import type { WriteAnswer } from "../../store/task/output.ts";
+import type { WriteAnswer } from "../../store/task/attempt.ts";
 import type { OutputStore, WriteVerdict } from "./output.ts";
 
 /** Maximum number of values, and approximate number of characters, in one call. */
@@ -19,7 +19,7 @@ export class OutputWriter implements OutputStore {
   #gathered: PendingWrite[] = [];
   #busy = false;
 
-  /** @param send stores as many of the values as there is room for, and returns how many, see output.lua */
+  /** @param send stores as many of the values as there is room for, and returns how many, see attempt.lua */
   constructor(send: (values: readonly string[]) => Promise<WriteAnswer>) {
     this.#send = send;
   }

@@ -1,6 +1,6 @@
 import { TaskAborted } from "../../engine/tasks/attempt-end.ts";
 import { jsonText } from "../../handler/json-text.ts";
-import type { StepVerdict, StoredStep } from "../../store/task/step.ts";
+import type { StepVerdict, StoredStep } from "../../store/task/attempt.ts";
 import type { InSpan } from "../../trace/spans.ts";
 import { PermanentError } from "../sandbox/handler-end.ts";
 

@@ -1,5 +1,5 @@
 import type { AbortCause, ErrorRecord, HandlerEnd } from "../../engine/tasks/attempt-end.ts";
-import type { StepVerdict, StoredStep } from "../../store/task/step.ts";
+import type { StepVerdict, StoredStep } from "../../store/task/attempt.ts";
 import type { WriteVerdict } from "../attempt/output.ts";
 import type { HandlerLimits, TaskFacts } from "../attempt/task-context.ts";
 

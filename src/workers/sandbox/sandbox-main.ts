@@ -5,7 +5,7 @@ import type { Handler } from "../../handler/define.ts";
 import { ownQueueOf } from "../../handler/internal-queues.ts";
 import { loadHandlers, prepareHandlers } from "../../handler/load.ts";
 import { createLog, type LogLevel, logRejection, runInScope } from "../../log.ts";
-import type { StepVerdict } from "../../store/task/step.ts";
+import type { StepVerdict } from "../../store/task/attempt.ts";
 import type { WriteVerdict } from "../attempt/output.ts";
 import { Reporter } from "../attempt/reporter.ts";
 import { Context, type TaskActions } from "../attempt/task-context.ts";

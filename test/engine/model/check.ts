@@ -4,7 +4,7 @@ import type { GroupInspection } from "../../../src/extras/groups/group-inspectio
 import { SHARED } from "../../../src/store/constants.ts";
 import { RATE_LETTERS, stateOf } from "../../../src/store/fields.ts";
 import { INDEXES, type Index } from "../../../src/store/keys.ts";
-import { runOf } from "../../../src/store/task/run.ts";
+import { runOf } from "../../../src/store/task/record.ts";
 import { isOutcome, type State } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
 import type { Dump, StoredQueue, StoredTask } from "./store.ts";

@@ -1,13 +1,9 @@
-import type { CancelVerdict } from "../../../src/store/task/cancel.ts";
+import type { CancelVerdict, MoveVerdict, RetryVerdict } from "../../../src/store/task/actions.ts";
+import type { StepVerdict, WriteAnswer } from "../../../src/store/task/attempt.ts";
 import type { CompleteVerdict } from "../../../src/store/task/complete.ts";
-import type { RetryVerdict } from "../../../src/store/task/dead.ts";
 import type { FailKind, FailVerdict } from "../../../src/store/task/fail.ts";
 import type { LoseVerdict } from "../../../src/store/task/lease.ts";
-import type { MoveVerdict } from "../../../src/store/task/move.ts";
-import type { WriteAnswer } from "../../../src/store/task/output.ts";
-import type { StepVerdict } from "../../../src/store/task/step.ts";
-import type { SubmitVerdict } from "../../../src/store/task/submit.ts";
-import type { UpdateVerdict } from "../../../src/store/task/update.ts";
+import type { SubmitVerdict, UpdateVerdict } from "../../../src/store/task/submit.ts";
 import { isOutcome, type State } from "../../../src/task.ts";
 import { ModelGroups } from "./groups.ts";
 import { playStep, type StepCall } from "./step.ts";

@@ -1,4 +1,4 @@
-import type { StepVerdict } from "../../../src/store/task/step.ts";
+import type { StepVerdict } from "../../../src/store/task/attempt.ts";
 import type { ModelTask } from "./task.ts";
 
 /** What a worker tells of a step. */

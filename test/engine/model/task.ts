@@ -1,5 +1,5 @@
-import type { CancelVerdict } from "../../../src/store/task/cancel.ts";
-import type { OutputValue } from "../../../src/store/task/output.ts";
+import type { CancelVerdict } from "../../../src/store/task/actions.ts";
+import type { OutputValue } from "../../../src/store/task/attempt.ts";
 import type { State } from "../../../src/task.ts";
 import type { ModelShare, Shares, Start } from "./shares.ts";
 

@@ -8,7 +8,7 @@ import { createLog } from "../../../src/log.ts";
 import { connect } from "../../../src/store/connection.ts";
 import { scriptsOf } from "../../../src/store/library/scripts.ts";
 import * as VERBS from "../../../src/store/library/verbs.ts";
-import { encodeResult } from "../../../src/store/task/result.ts";
+import { encodeResult } from "../../../src/store/task/record.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { onCluster, storeTarget, storeUrlAt } from "../../helpers/store/run-store.ts";
 import { QUEUE, storedKey } from "../../helpers/store/stored.ts";

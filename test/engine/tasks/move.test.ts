@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Move } from "../../../src/store/task/move.ts";
+import type { Move } from "../../../src/store/task/actions.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 const IDS = Array.from({ length: 9 }, (_, n) => `a${n}`);

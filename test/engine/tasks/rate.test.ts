@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { watchedTasks } from "../../../src/engine/watch/watch.ts";
 import { Watchers } from "../../../src/engine/watch/watchers.ts";
-import { runOf } from "../../../src/store/task/run.ts";
+import { runOf } from "../../../src/store/task/record.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { TASK } from "../../helpers/store/stored.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { type OutputFeed, OutputFeeds } from "../../../src/engine/watch/output.ts";
+import type { OutputValue } from "../../../src/store/task/attempt.ts";
 import type { Lease } from "../../../src/store/task/lease.ts";
-import type { OutputValue } from "../../../src/store/task/output.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
 import { eventually } from "../../shared/eventually.ts";

@@ -4,7 +4,7 @@ import { bulkStep } from "../../../src/engine/upkeep/bulk.ts";
 import type { Page } from "../../../src/engine/watch/pages.ts";
 import { cursorOf, readCursor } from "../../../src/http/queues/lists.ts";
 import type { Filter, Place } from "../../../src/store/line/page.ts";
-import { runOf } from "../../../src/store/task/run.ts";
+import { runOf } from "../../../src/store/task/record.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey, TASK } from "../../helpers/store/stored.ts";
 

@@ -9,7 +9,7 @@ import type { TaskContext } from "../../../src/handler/task-context.ts";
 import { createLog } from "../../../src/log.ts";
 import { AddressGuard, parseAllowList } from "../../../src/net/ssrf-guard.ts";
 import { STATE_LETTERS } from "../../../src/store/fields.ts";
-import type { StoredGroupEnd, StoredTaskEnd } from "../../../src/store/task/task-end.ts";
+import type { StoredGroupEnd, StoredTaskEnd } from "../../../src/store/task/follow.ts";
 import { type InSpan, SPANS } from "../../../src/trace/spans.ts";
 import { reservePort } from "../../shared/ports.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";

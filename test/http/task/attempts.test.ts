@@ -7,7 +7,7 @@ import {
   type StepRecord,
   type StoredLog,
   type TaskDetails,
-} from "../../../src/store/task/details.ts";
+} from "../../../src/store/task/inspect.ts";
 import { timestamp } from "../../../src/wire/document.ts";
 
 describe("the attempts in a timeline", () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { WriteAnswer } from "../../../src/store/task/output.ts";
+import type { WriteAnswer } from "../../../src/store/task/attempt.ts";
 import { OutputWriter } from "../../../src/workers/attempt/output-writer.ts";
 
 describe("the calls that store what a handler writes", () => {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
-import type { StepVerdict, StoredStep } from "../../../src/store/task/step.ts";
+import type { StepVerdict, StoredStep } from "../../../src/store/task/attempt.ts";
 import type { InSpan } from "../../../src/trace/spans.ts";
 import { type StepStore, Steps } from "../../../src/workers/attempt/steps.ts";
 import { Context } from "../../../src/workers/attempt/task-context.ts";

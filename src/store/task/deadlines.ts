@@ -8,7 +8,7 @@ export interface Attendance {
   readonly deadlineMs: number | null;
 }
 
-/** The verdict, see attend.lua. */
+/** The verdict, see deadlines.lua. */
 export type AttendVerdict = "kept" | "gone" | "unknown";
 
 const GROUP = names<Attendance>("queue", "presenceMs", "deadlineMs");
