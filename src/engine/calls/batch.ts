@@ -47,7 +47,7 @@ class GroupCall<Item, Verdict> implements PendingCall<Item, Verdict> {
 interface Part<Item, Verdict> {
   gathered: PendingCall<Item, Verdict>[];
   /** Calls of another kind in flight; the call after them carries the gathered items. */
-  escorted: number;
+  carriers: number;
 }
 
 /** How a {@link Batch} sends its items. */
@@ -97,13 +97,13 @@ export class Batch<Item, Verdict> {
   }
 
   #added(partition: number, part: Part<Item, Verdict>): void {
-    if (part.escorted > 0) return;
+    if (part.carriers > 0) return;
     if (part.gathered.length >= EARLY && this.#underway === 0) this.#flush(partition, part);
     this.#schedule();
   }
 
   #part(partition: number): Part<Item, Verdict> {
-    while (this.#parts.length <= partition) this.#parts.push({ gathered: [], escorted: 0 });
+    while (this.#parts.length <= partition) this.#parts.push({ gathered: [], carriers: 0 });
     return this.#parts[partition] as Part<Item, Verdict>;
   }
 
@@ -113,7 +113,7 @@ export class Batch<Item, Verdict> {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      for (const [partition, part] of this.#parts.entries()) if (part.escorted === 0) this.#flush(partition, part);
+      for (const [partition, part] of this.#parts.entries()) if (part.carriers === 0) this.#flush(partition, part);
     });
   }
 
@@ -153,13 +153,13 @@ export class Batch<Item, Verdict> {
   }
 
   /**
-   * Lets a call of another kind carry the gathered items of a partition, as many as fit in one call. Items gathered while it is in flight
+   * Sends the gathered items of a partition with a call of another kind, as many as fit in one call. Items gathered while it is in flight
    * wait for its reply, since the caller's next call will probably carry them. They then cost no call of their own, and the store processes
    * them while this process handles the reply.
    * @param call gets the items, perhaps none; resolves with their verdicts and its own reply
    * @param onReply called with both before anyone learns of a verdict
    */
-  escort<T extends { readonly verdicts: readonly Verdict[] }>(
+  sendWith<T extends { readonly verdicts: readonly Verdict[] }>(
     partition: number,
     call: (items: readonly Item[]) => Promise<T>,
     onReply: (items: readonly Item[], reply: T) => void,
@@ -169,10 +169,10 @@ export class Batch<Item, Verdict> {
     const chunk = end === part.gathered.length ? part.gathered : part.gathered.slice(0, end);
     part.gathered = part.gathered.slice(end);
     const over = () => {
-      part.escorted -= 1;
+      part.carriers -= 1;
       if (part.gathered.length > 0) this.#schedule();
     };
-    part.escorted += 1;
+    part.carriers += 1;
     this.#underway += 1;
     const items = itemsOf(chunk);
     // One promise, with and without items: replies must reach their callers in the order in which they came.

@@ -101,7 +101,7 @@ export class Leases {
   #take(request: Reservation): Promise<ReserveAnswer> {
     const { scripts, keys, notices } = this.#parts;
     const partition = keys.partitionOfQueue(request.queue);
-    return this.#completions.escort(
+    return this.#completions.sendWith(
       partition,
       (items) => scripts.reserve(keys.tag(partition), request, items, notices.process),
       (items, answer) => this.#completed(items, answer),

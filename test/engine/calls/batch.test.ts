@@ -19,12 +19,12 @@ describe("a batch", () => {
   const call = () => {
     const { promise, resolve, reject } = withResolvers<void>();
     let taken: readonly number[] = [];
-    const answer = batch.escort(
+    const answer = batch.sendWith(
       0,
       async (items) => {
         taken = items;
         await promise;
-        return { verdicts: items.map((item) => `escorted ${item}`) };
+        return { verdicts: items.map((item) => `carried ${item}`) };
       },
       () => undefined,
     );
@@ -126,17 +126,17 @@ describe("a batch", () => {
     expect([first.taken().length, second.taken().length]).to.deep.equal([31, 100]);
     first.resolve();
     second.resolve();
-    expect((await verdicts)[30]).to.equal("escorted 30");
+    expect((await verdicts)[30]).to.equal("carried 30");
     const ends = await Promise.all(late);
-    expect([ends[99], ends[100], ends[119]]).to.deep.equal(["escorted 1099", "sent 1100", "sent 1119"]);
+    expect([ends[99], ends[100], ends[119]]).to.deep.equal(["carried 1099", "sent 1100", "sent 1119"]);
   });
 
   it("lets a call of another kind carry the gathered calls", async () => {
     const added = batch.add(0, 1);
-    const escort = call();
-    expect(escort.taken()).to.deep.equal([1]);
-    escort.resolve();
-    expect(await added).to.equal("escorted 1");
+    const carrier = call();
+    expect(carrier.taken()).to.deep.equal([1]);
+    carrier.resolve();
+    expect(await added).to.equal("carried 1");
     expect(sent).to.deep.equal([]);
   });
 
@@ -150,7 +150,7 @@ describe("a batch", () => {
     const second = call();
     expect(second.taken()).to.deep.equal([1]);
     second.resolve();
-    expect(await added).to.equal("escorted 1");
+    expect(await added).to.equal("carried 1");
   });
 
   it("sends gathered calls if no call follows, also after one that failed", async () => {
@@ -167,29 +167,29 @@ describe("a batch", () => {
 
   it("fails the calls that were carried by a call that failed", async () => {
     const added = batch.add(0, 1).catch((error: Error) => error.message);
-    const escort = call();
-    escort.reject(new Error("away"));
+    const carrier = call();
+    carrier.reject(new Error("away"));
     expect(await added).to.equal("away");
-    await escort.answer.catch(() => undefined);
+    await carrier.answer.catch(() => undefined);
   });
 
   it("sends nothing early while the store works on calls to any partition", async () => {
-    const escort = call();
+    const carrier = call();
     const verdicts = Promise.all(Array.from({ length: 50 }, (_, n) => batch.add(1, n)));
     expect(sent).to.deep.equal([]);
     await verdicts;
     expect(sent.map((items) => items.length)).to.deep.equal([50]);
-    escort.resolve();
-    await escort.answer;
+    carrier.resolve();
+    await carrier.answer;
   });
 
   it("does not delay the other partitions, nor do these send what is saved for the next call", async () => {
-    const escort = call();
+    const carrier = call();
     const saved = batch.add(0, 1);
     expect(await batch.add(1, 7)).to.equal("sent 7");
     expect(sent).to.deep.equal([[7]]);
-    escort.resolve();
-    await escort.answer;
+    carrier.resolve();
+    await carrier.answer;
     expect(await saved).to.equal("sent 1");
   });
 });
