@@ -4,7 +4,7 @@ import { LinkSigner } from "./auth/link-signer.ts";
 import type { Config } from "./config/config.ts";
 import { Calibration } from "./engine/estimates/calibration.ts";
 import { EventWatch } from "./engine/monitoring/events.ts";
-import { readGauges } from "./engine/monitoring/gauges.ts";
+import { readGauges } from "./engine/monitoring/read-gauges.ts";
 import { openEngine } from "./engine/upkeep/boot.ts";
 import { messageOf } from "./errors.ts";
 import type { Extension } from "./extension.ts";

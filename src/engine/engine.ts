@@ -18,7 +18,7 @@ import { StepRecords } from "./tasks/step-records.ts";
 import { Submitter } from "./tasks/submit.ts";
 import { DeadLetters } from "./upkeep/dead-letters.ts";
 import { lossOf, Tick } from "./upkeep/tick.ts";
-import { Maintenance } from "./upkeep/upkeep.ts";
+import { Upkeep } from "./upkeep/upkeep.ts";
 import { Inspector } from "./watch/inspect.ts";
 import { Notices } from "./watch/notices.ts";
 import { Outputs } from "./watch/output.ts";
@@ -70,7 +70,7 @@ export class Engine {
   /** What happened to the deployment. */
   readonly events: Events;
   readonly deadLetters: DeadLetters;
-  readonly maintenance: Maintenance;
+  readonly upkeep: Upkeep;
   /** For verbs that only an extension calls. */
   readonly scripts: Scripts;
   /** The durable steps of running tasks. */
@@ -101,14 +101,14 @@ export class Engine {
     this.events = events;
     const tick = new Tick(scripts, keys, own, (queue) => metrics.lost.begin(queue));
     this.histories = new Histories(scripts, keys);
-    const maintenance = new Maintenance(tick, homes, this.histories, metrics, events);
-    this.maintenance = maintenance;
+    const upkeep = new Upkeep(tick, homes, this.histories, metrics, events);
+    this.upkeep = upkeep;
     this.queues = new Queues(scripts, keys, own, fallback, () => tick.others, this.scans);
     const settings = (queue: string) => this.queues.settings(queue);
 
     const { call } = new Calls(scripts, large, keys, metrics, (queue) => lossOf(settings(queue)));
     this.call = call;
-    const { noteDue } = maintenance;
+    const { noteDue } = upkeep;
 
     const submissions = { keys, scripts: parts.submissions ?? scripts, large: parts.submissions ?? large };
     this.submitter = new Submitter({
@@ -120,7 +120,7 @@ export class Engine {
       due: noteDue,
       full: (queue, limit, waiting) => events.full(queue, limit, waiting),
       storeFull: () => events.refusedByStore(),
-      sent: (queue) => maintenance.noteWork(queue),
+      sent: (queue) => upkeep.noteWork(queue),
       accepted: ({ id, queue, options: { deadlineMs, presenceMs } }, { index, dueInMs, snapshot, turn }) => {
         const cancelMs = Math.min(deadlineMs ?? Number.POSITIVE_INFINITY, presenceMs ?? Number.POSITIVE_INFINITY);
         const home = keys.partitionOfQueue(queue);

@@ -122,8 +122,8 @@ export class Pool implements Role {
     const channel = keys.workChannel(keys.partitionOfQueue(this.queue), this.queue);
     const listening = pubsub.listen(channel, (message) => this.#notice(message));
     [this.#standby, ...this.#unlisten] = await Promise.all([engine.leases.openStandby(this.queue), listening]);
-    const { maintenance } = engine;
-    this.#unlisten.push(maintenance.onNews(this.queue, (news) => (news === "work" ? this.#found() : this.#expect())));
+    const { upkeep } = engine;
+    this.#unlisten.push(upkeep.onNews(this.queue, (news) => (news === "work" ? this.#found() : this.#expect())));
     // It may have been stopped meanwhile.
     if (this.#stopped) this.#close();
     else for (const [lane, taker] of this.#takers.entries()) taker.start(lane === 0 ? this.#standby : undefined);

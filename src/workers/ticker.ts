@@ -18,7 +18,7 @@ const POINTERS_MS = 30_000;
 const SAMPLE_LATE_MS = 50;
 
 /**
- * Runs `engine.maintenance.tick` in every partition, which cancels tasks past their deadline or that nobody looks at, lets due ones join
+ * Runs `engine.upkeep.tick` in every partition, which cancels tasks past their deadline or that nobody looks at, lets due ones join
  * the line, and returns those of lost workers to it. Also samples the histories of queues and checks the pointers to tasks. Every process runs a ticker.
  */
 export class Ticker implements Role {
@@ -50,7 +50,7 @@ export class Ticker implements Role {
         new Loop({
           // Longer than an interval: the turns follow its ends.
           intervalMs: 1.5 * SHARED.bucketMs,
-          tick: async () => (await engine.maintenance.sampleHistories(partition)) + SAMPLE_LATE_MS,
+          tick: async () => (await engine.upkeep.sampleHistories(partition)) + SAMPLE_LATE_MS,
           onError: (error) =>
             log.warn({ partition, reason: reasonOf(error) }, "ticker: could not add to the histories; retrying"),
         }),
@@ -59,7 +59,7 @@ export class Ticker implements Role {
       (_, partition) =>
         new Loop({
           intervalMs: POINTERS_MS,
-          tick: async () => ((await engine.maintenance.checkPointers(partition)) ? 0 : undefined),
+          tick: async () => ((await engine.upkeep.checkPointers(partition)) ? 0 : undefined),
           onError: (error) =>
             log.warn({ partition, reason: reasonOf(error) }, "ticker: could not check the pointers; retrying"),
         }),
@@ -68,7 +68,7 @@ export class Ticker implements Role {
 
   start(): void {
     // An extra tick for tasks that are due before the next one; that one finds what is due later.
-    this.#unlisten ??= this.#engine.maintenance.onDue((partition, delayMs) => this.#loops[partition]?.wakeIn(delayMs));
+    this.#unlisten ??= this.#engine.upkeep.onDue((partition, delayMs) => this.#loops[partition]?.wakeIn(delayMs));
     for (const loop of [...this.#loops, ...this.#samplers, ...this.#pointers]) loop.start();
   }
 
@@ -99,7 +99,7 @@ export class Ticker implements Role {
   /** Undefined if it fails. */
   async #tick(partition: number, pausedMs: number): Promise<TickReport | undefined> {
     try {
-      const ticked = await this.#engine.maintenance.tick(partition, pausedMs);
+      const ticked = await this.#engine.upkeep.tick(partition, pausedMs);
       this.#tell(ticked);
       return ticked;
     } catch (error) {

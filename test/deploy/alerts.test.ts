@@ -48,7 +48,7 @@ function hastyRules(): { groups: { rules: Rule[] }[] } {
 /** Leaves a task in a queue whose handler is gone: its last process registered it ten minutes ago. */
 async function leaveOrphan(url: string): Promise<TestEngine> {
   const last = await openEngine({ url, prefix: "ph" });
-  await last.engine.maintenance.tick(0);
+  await last.engine.upkeep.tick(0);
   await last.submit();
   const registry = storedKey(last.keys.tag(0), "queues");
   const [at, ...facts] = String(await last.redis.hget(registry, "jobs")).split(" ");

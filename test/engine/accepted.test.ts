@@ -8,7 +8,7 @@ describe("a task that an engine has accepted", () => {
   it("lets ticks know when something is due: its start, its deadline, or the end of its presence", async () => {
     t = await openEngine();
     const due: unknown[] = [];
-    t.engine.maintenance.onDue((...given) => due.push(given));
+    t.engine.upkeep.onDue((...given) => due.push(given));
     const noted = async (options: Parameters<TestEngine["submit"]>[0]) => {
       await t.submit(options);
       return due.splice(0);

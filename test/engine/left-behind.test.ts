@@ -32,7 +32,7 @@ describe("what is left behind in the indexes of a queue", () => {
     await t.submit({ id: "waiting" });
     for (const id of ["ended", "gone", "waiting"]) await t.redis.zadd(t.key("deadlines"), 1, id);
     await t.redis.hset(t.key("task", "ended"), TASK.deadline, 1);
-    expect((await t.engine.maintenance.tick(0)).late).to.deep.equal([]);
+    expect((await t.engine.upkeep.tick(0)).late).to.deep.equal([]);
     expect((await t.look("ended")).state).to.equal("succeeded");
     expect((await t.look("waiting")).state).to.equal("waiting");
     expect(await t.redis.exists(t.key("deadlines"))).to.equal(0);

@@ -31,7 +31,7 @@ describe("the life of a task", () => {
         const lease = { queue: "jobs", id: "a", fence: task?.fence ?? "" };
         await t9.engine.leases.fail(lease, { ...failureOf("retry"), error: `e${n}` }, t9.settings);
         await t9.makeDue("a");
-        await t9.engine.maintenance.tick(0);
+        await t9.engine.upkeep.tick(0);
       }
       const [task] = await t9.reserve();
       const end = { ...failureOf("give-up"), error: "e8" };
@@ -61,7 +61,7 @@ describe("the life of a task", () => {
     for (const id of ["lost", "failed"]) await t.redis.hset(t.key("task", id), TASK.run, "29000000000000");
     await t.endLease("lost");
     await t.makeDue("failed");
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     const taken = await t.reserve(2);
     expect(taken.map(({ id }) => id).sort()).to.deep.equal(["failed", "lost"]);
   });

@@ -17,7 +17,7 @@ describe("presence", () => {
   afterEach(() => t.close());
 
   const tick = async () =>
-    (await t.engine.maintenance.tick(0)).late.map(({ id, verdict, reason }) => `${id} ${verdict} ${reason}`).sort();
+    (await t.engine.upkeep.tick(0)).late.map(({ id, verdict, reason }) => `${id} ${verdict} ${reason}`).sort();
   /** Until when a task is kept, by the store; null if nothing cancels it. */
   const until = async (id: string) => {
     const score = await t.redis.zscore(t.key("deadlines"), id);
@@ -126,7 +126,7 @@ describe("presence", () => {
 
   it("that ends exactly half of its time after such a gap gets no other", async () => {
     await t.submit({ id: "a", presenceMs: SPAN_MS });
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     const to = (await now()) - SPAN_MS / 2;
     await t.redis.hset(t.key("ticked"), { "gap from": to - HOUR_MS, "gap to": to });
     await absent("a", to + SPAN_MS / 2);

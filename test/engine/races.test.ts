@@ -113,7 +113,7 @@ describe("clients at once", () => {
     await Promise.all(Array.from({ length: ROUNDS }, (_, n) => one.submit({ id: `due${n}`, delayMs: 60_000 })));
     for (let n = 0; n < ROUNDS; n += 1) await one.makeDue(`due${n}`);
     const ticks = await Promise.all(
-      clients.flatMap(({ engine: { maintenance } }) => Array.from({ length: 4 }, () => maintenance.tick(0))),
+      clients.flatMap(({ engine: { upkeep } }) => Array.from({ length: 4 }, () => upkeep.tick(0))),
     );
     expect(ticks.reduce((sum, tick) => sum + tick.promoted, 0)).to.equal(ROUNDS);
     expect(ticks.flatMap(({ lost }) => lost)).to.have.length(ROUNDS);

@@ -38,13 +38,13 @@ describe("the engine's time", () => {
     }
     shift(HOUR_MS);
     await t.submit({ id: "later", delayMs: HOUR_MS / 2 });
-    expect(await t.engine.maintenance.tick(0)).to.include({ promoted: 0 });
+    expect(await t.engine.upkeep.tick(0)).to.include({ promoted: 0 });
     expect(ids(await t.reserve(2))).to.deep.equal(["t0", "t1"]);
     shift(-HOUR_MS);
     const [task] = await t.reserve(1, { leaseMs: 60_000 });
     if (!task) throw new Error("nothing to take");
     shift(HOUR_MS);
-    expect((await t.engine.maintenance.tick(0)).lost, "leases that hold").to.deep.equal([]);
+    expect((await t.engine.upkeep.tick(0)).lost, "leases that hold").to.deep.equal([]);
     const lease = { queue: "jobs", id: task.id, fence: task.fence };
     expect(await t.engine.leases.renew(lease, 60_000)).to.equal("ok");
     expect(await t.engine.leases.complete(lease, ok, t.settings)).to.equal("done");
@@ -116,7 +116,7 @@ describe("the engine's time", () => {
       );
       expect(new Set(await Promise.all(endings))).to.deep.equal(new Set(["done"]));
       done.push(...ids(taken));
-      await t.engine.maintenance.tick(0);
+      await t.engine.upkeep.tick(0);
     }
     flushing = false;
     expect(await flush).to.be.above(10);

@@ -151,7 +151,7 @@ function hastyTicker(engine: Engine): Loop {
   return new Loop({
     intervalMs: 25,
     tick: async () => {
-      await Promise.all(engine.keys.tags.map((_, partition) => engine.maintenance.tick(partition)));
+      await Promise.all(engine.keys.tags.map((_, partition) => engine.upkeep.tick(partition)));
       return undefined;
     },
     onError: () => undefined,

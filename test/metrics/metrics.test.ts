@@ -52,8 +52,8 @@ describe("counters of a fresh process", () => {
     const other = await openEngine();
     const engine = await openEngine({ prefix: other.keys.prefix, queues: [] });
     try {
-      await other.engine.maintenance.tick(0);
-      await engine.engine.maintenance.tick(0);
+      await other.engine.upkeep.tick(0);
+      await engine.engine.upkeep.tick(0);
       const shown = await engine.engine.metrics.exposition();
       expect(shown).to.match(/^paihao_lost_tasks_total\{queue="jobs",fate="dead"\} 0$/m);
     } finally {

@@ -28,8 +28,8 @@ suite(`a store that stands still for longer than a lease${there ? "" : " (left o
   /** Counts the ticks that begin from now on and are answered. */
   const countTicks = () => {
     let count = 0;
-    const tick = shop.engine.maintenance.tick.bind(shop.engine.maintenance);
-    shop.engine.maintenance.tick = async (partition) => {
+    const tick = shop.engine.upkeep.tick.bind(shop.engine.upkeep);
+    shop.engine.upkeep.tick = async (partition) => {
       const ticked = await tick(partition);
       count += 1;
       return ticked;

@@ -14,7 +14,7 @@ const settings = engine.queues.settings("jobs");
 process.stdout.write("ready\n");
 for (let left = Number(tasks), isLost = false; left > 0; ) {
   await new Promise((resolve) => setTimeout(resolve, 20));
-  isLost ||= (await engine.maintenance.tick(0)).lost.length > 0;
+  isLost ||= (await engine.upkeep.tick(0)).lost.length > 0;
   if (!isLost) continue;
   const request = { queue: "jobs", worker: "rival", reservation: `${left}`, leaseMs: 60_000, rate: undefined };
   for (const { id, fence } of (await engine.leases.reserve({ ...request, count: left })).tasks) {
@@ -23,6 +23,6 @@ for (let left = Number(tasks), isLost = false; left > 0; ) {
     await engine.leases.complete({ queue: "jobs", id, fence }, result, settings);
     left -= 1;
   }
-  await engine.maintenance.tick(0);
+  await engine.upkeep.tick(0);
 }
 close();

@@ -44,7 +44,7 @@ describe("the pauses between the ticks of a process", () => {
     let listening = 0;
     const engine = {
       keys: { partitions, tags: Array.from({ length: partitions }, (_, n) => `{${n}}`) },
-      maintenance: {
+      upkeep: {
         tick: async (partition: number, pausedMs: number) => {
           seen.ticks[partition]?.push(atMs());
           seen.paused.push(pausedMs);

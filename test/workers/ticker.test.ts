@@ -22,9 +22,9 @@ describe("the ticks of an idle process", () => {
     const handlers = [defineHandler({ queue: "jobs", run }), defineHandler({ queue: "unserved", concurrency: 0, run })];
     // A pause is shorter than any lease.
     shop = await openWorkshop(handlers, { timeless: true, env: { LEASE: "10m" } });
-    const tick = shop.engine.maintenance.tick.bind(shop.engine.maintenance);
+    const tick = shop.engine.upkeep.tick.bind(shop.engine.upkeep);
     let ticks = 0;
-    shop.engine.maintenance.tick = async (partition, pausedMs) => {
+    shop.engine.upkeep.tick = async (partition, pausedMs) => {
       const ticked = await tick(partition, pausedMs);
       ticks += 1;
       return ticked;

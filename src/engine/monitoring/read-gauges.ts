@@ -32,6 +32,6 @@ export async function readGauges({ engine, readiness, nodes }: GaugeSources): Pr
       slotsWanted: slotsWanted(row, targetWaitMs),
     };
   });
-  const writable = rows !== null && engine.maintenance.refusals.size === 0;
+  const writable = rows !== null && engine.upkeep.refusals.size === 0;
   return { ready: reasons.length === 0, writable, queues: queues ?? null, nodes: storeNodes };
 }

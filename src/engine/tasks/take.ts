@@ -129,7 +129,7 @@ class Take {
 
   /** Reserves up to so many more tasks. A request that has tasks gets these even if the store goes away. @throws ProblemError */
   async next(count: number): Promise<Pick<ReserveAnswer, "tasks" | "pauseMs">> {
-    const { leases, maintenance, keys, queues } = this.#engine;
+    const { leases, upkeep, keys, queues } = this.#engine;
     const { queue, leaseMs } = this.#request;
     const { rate } = queues.settings(queue);
     this.#unanswered = true;
@@ -139,7 +139,7 @@ class Take {
       if (reserved.tasks.length === 0) return reserved;
       this.#made += 1;
       // Ticks know how long leases usually are; these may be shorter.
-      maintenance.noteDue(keys.partitionOfQueue(queue), leaseMs);
+      upkeep.noteDue(keys.partitionOfQueue(queue), leaseMs);
       return reserved;
     } catch (error) {
       if (this.#made === 0 || !isAway(error)) throw error;

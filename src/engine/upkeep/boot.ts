@@ -120,8 +120,7 @@ export async function openEngine(
       try {
         const { warnings } = await checkServer(redis);
         // The same in a cluster: some partitions may take writes that others refuse.
-        const refusals =
-          engine.maintenance.refusals.size < keys.partitions ? [] : new Set(engine.maintenance.refusals.values());
+        const refusals = engine.upkeep.refusals.size < keys.partitions ? [] : new Set(engine.upkeep.refusals.values());
         // A process that accepts nothing needs no confirmation.
         const unconfirmed = config.role === "worker" ? undefined : await durabilityProblem(redis, durability);
         return [...warnings, claimed.problem, ...refusals, unconfirmed].filter((reason) => reason !== undefined);

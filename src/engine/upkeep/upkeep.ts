@@ -11,7 +11,7 @@ type DueListener = (partition: number, delayMs: number) => void;
 type News = "work" | "loss";
 
 /** Work that some process has to do from time to time. */
-export class Maintenance {
+export class Upkeep {
   readonly #tick: Tick;
   readonly #homes: Homes;
   readonly #histories: Histories;

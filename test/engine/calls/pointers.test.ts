@@ -47,7 +47,7 @@ describe("the pointers to tasks whose ids lead elsewhere", () => {
     }
   };
   const check = async () => {
-    for (const partition of t.keys.tags.keys()) while (await t.engine.maintenance.checkPointers(partition));
+    for (const partition of t.keys.tags.keys()) while (await t.engine.upkeep.checkPointers(partition));
   };
   const finishAll = async (settings = t.settings) => {
     let done = 0;

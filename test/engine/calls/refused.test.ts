@@ -100,7 +100,7 @@ describe("the pointer of a submission, over several partitions", () => {
     const pointer = { id, queue: "jobs", caller: "", home: t.keys.partitionOf("jobs") };
     // As if the time had passed after which it is looked at.
     await t.scripts.point(own, [pointer], { checkMs: -1000 });
-    await t.engine.maintenance.checkPointers(t.keys.partitionOf(id));
+    await t.engine.upkeep.checkPointers(t.keys.partitionOf(id));
     expect(await isFree(id)).to.equal(true);
   });
 });

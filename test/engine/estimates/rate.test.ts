@@ -10,7 +10,7 @@ describe("the estimate of a line with a rate", () => {
   /** A queue with a rate, a worker of eight slots, and one task that has ended at once. */
   const open = async (max: number, perMs: number) => {
     t = await openEngine({ settings: { rate: { max, perMs } } });
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     await t.engine.workers.heartbeat("w1", 60_000, SLOTS);
   };
   const run = async (count: number) => {

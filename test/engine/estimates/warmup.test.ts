@@ -74,7 +74,7 @@ describe("how long a worker takes to start", () => {
   it("is not known before a start, unless the handler declares it", async () => {
     expect(await of.eta(await of.work())).to.equal(null);
     await open({ settings: { warmupMs: 70 * S, concurrency: 3 } });
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     const id = await of.work();
     const declared = await of.eta(id);
     expect(declared).to.include({ basis: "starting", samples: 0 });
@@ -89,7 +89,7 @@ describe("how long a worker takes to start", () => {
 
   it("is told with the answer to the submission, and of the queue as of a newcomer", async () => {
     await open({ settings: { warmupMs: 70 * S } });
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     const [row] = await t.engine.queues.figures(["jobs"]);
     expect(row?.snapshot.starting).to.include({ elapsedMs: 0, declaredMs: 70 * S, slots: t.settings.concurrency });
     const { snapshot } = await t.submit();
@@ -98,9 +98,9 @@ describe("how long a worker takes to start", () => {
 
   it("is no longer declared once a process with the handler no longer does", async () => {
     await open({ settings: { warmupMs: 70 * S } });
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     const other = await openEngine({ prefix: t.keys.prefix });
-    await other.engine.maintenance.tick(0);
+    await other.engine.upkeep.tick(0);
     expect(await of.eta(await of.work())).to.equal(null);
     await other.close();
   });
@@ -243,7 +243,7 @@ describe("how long a worker takes to start", () => {
     await t.submit({ id: "later", delayMs: 3600 * S });
     await of.pass(2000 * S);
     await t.makeDue("later");
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     expect((await of.eta("later"))?.seconds).to.be.within(35, 45);
     const [task] = await t.reserve(1);
     if (task)
@@ -263,7 +263,7 @@ describe("how long a worker takes to start", () => {
 
   it("is known to a process without the handler", async () => {
     await open({ settings: { warmupMs: 70 * S } });
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     const id = await of.work();
     const other = await openEngine({ prefix: t.keys.prefix, queues: [] });
     expect((await acting(other).eta(id))?.seconds).to.be.within(69, 70);

@@ -65,7 +65,7 @@ describe("limits of a caller", () => {
     expect(reached?.first.state).to.equal("scheduled");
     expect(reached?.first.dueInMs, "the first that is due").to.be.within(1, 60_000);
     for (const id of ["s1", "a1", "a2"]) await t.makeDue(id);
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     expect(await full(), "they wait in line now").to.equal(true);
     expect(await start()).to.deep.equal(["a1"]);
     expect((await t.look("s1")).held).to.equal(true);
@@ -112,7 +112,7 @@ describe("limits of a caller", () => {
     expect((await submit("k7", {}, keyed)).verdict).to.equal("new");
     expect((await verify(t.redis, t.scripts, t.keys, { heal: false })).disagreeing).to.deep.equal([]);
     await t.makeDue("k1");
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     for (const id of ["k2", "k3", "b1"]) await complete(id);
     for (let some = await start(); some.length > 0; some = await start()) for (const id of some) await complete(id);
     await submit("plain", { key: undefined }, { keyedConcurrency: undefined, keyedWaiting: undefined });

@@ -15,7 +15,7 @@ describe("leases that ended while no tick ran", () => {
   });
   afterEach(() => t.close());
 
-  const lost = async () => (await t.engine.maintenance.tick(0)).lost.map(({ id }) => id);
+  const lost = async () => (await t.engine.upkeep.tick(0)).lost.map(({ id }) => id);
   const ticked = () => storedKey(t.keys.tag(0), "ticked");
   /** The last tick was so long ago. */
   const gap = async (ms: number) => t.redis.hset(ticked(), "at", Date.now() - ms);
@@ -25,7 +25,7 @@ describe("leases that ended while no tick ran", () => {
   /** A task whose lease has ended since the last tick. */
   const lapsed = async (): Promise<ReservedTask> => {
     await t.submit({ id: "a" });
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     const [task] = await t.reserve(1, { leaseMs: LEASE_MS });
     if (!task) throw new Error("nothing to take");
     await end(3000);
@@ -35,7 +35,7 @@ describe("leases that ended while no tick ran", () => {
   it("go on for half of their time, and are lost if nobody renews them until then", async () => {
     await lapsed();
     await gap(10_000);
-    const { lost: none, nextMs } = await t.engine.maintenance.tick(0);
+    const { lost: none, nextMs } = await t.engine.upkeep.tick(0);
     expect(none).to.deep.equal([]);
     expect(nextMs).to.be.within(LEASE_MS / 2 - 5000, LEASE_MS / 2);
     // As if that were over.
@@ -50,20 +50,20 @@ describe("leases that ended while no tick ran", () => {
     await gap(10_000);
     expect(await lost()).to.deep.equal([]);
     expect(await t.engine.leases.renew({ queue: "jobs", id, fence }, LEASE_MS)).to.equal("ok");
-    const { nextMs } = await t.engine.maintenance.tick(0);
+    const { nextMs } = await t.engine.upkeep.tick(0);
     expect(nextMs).to.be.within(LEASE_MS - 5000, LEASE_MS);
   });
 
   it("are lost at once if the process of the tick waited that long on purpose", async () => {
     await lapsed();
     await gap(6000);
-    expect((await t.engine.maintenance.tick(0, 6000)).lost.map(({ id }) => id)).to.deep.equal(["a"]);
+    expect((await t.engine.upkeep.tick(0, 6000)).lost.map(({ id }) => id)).to.deep.equal(["a"]);
   });
 
   it("go on if the tick comes later than its process intended", async () => {
     await lapsed();
     await gap(10_000);
-    expect((await t.engine.maintenance.tick(0, 6000)).lost).to.deep.equal([]);
+    expect((await t.engine.upkeep.tick(0, 6000)).lost).to.deep.equal([]);
   });
 
   it("go on also if they end soon after that time, before they can be renewed", async () => {

@@ -61,7 +61,7 @@ describe("a suspect (a task that has lost a worker before)", () => {
       const failure = { ...later, result: catalogueResult("task-failed") };
       if (n % 2 === 0) await t.engine.call("lose", { ...lease(task) });
       else await t.engine.leases.fail(lease(task), failure, t.settings);
-      await t.engine.maintenance.tick(0);
+      await t.engine.upkeep.tick(0);
     }
   });
 
@@ -70,7 +70,7 @@ describe("a suspect (a task that has lost a worker before)", () => {
     await take();
     await t.redis.del(t.key("leases"));
     expect((await verify(t.redis, t.scripts, t.keys, { heal: true })).disagreeing).to.deep.equal(["a"]);
-    const { lost } = await t.engine.maintenance.tick(0);
+    const { lost } = await t.engine.upkeep.tick(0);
     expect(lost).to.deep.equal([{ queue: "jobs", id: "a", worker: "w1", losses: 0, fate: "released" }]);
     expect((await take()).task).to.include({ id: "a", lost: 0 });
   });

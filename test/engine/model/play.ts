@@ -166,7 +166,7 @@ export async function play(world: World, call: Op): Promise<void> {
     case "tick": {
       const lostBy = await world.time.sinceTick(call.afterGap);
       const orders = await Promise.all(model.groups.ids.map((id) => world.time.membersOf(id)));
-      const ticked = await engine.maintenance.tick(0);
+      const ticked = await engine.upkeep.tick(0);
       const expected = model.tick(
         WORKER_LOST,
         lostBy,

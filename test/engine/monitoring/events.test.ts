@@ -50,7 +50,7 @@ describe("what happened", () => {
         await beat("w1", TTL_MS, ABOUT);
         await fallSilent("w1");
         for (const { id } of taken.slice(0, 4)) await t.endLease(id);
-        await t.engine.maintenance.tick(0);
+        await t.engine.upkeep.tick(0);
         await Promise.all([look(), look()]);
       },
       tells: [

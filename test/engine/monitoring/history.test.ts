@@ -143,7 +143,7 @@ describe("the history of a queue", () => {
     await t.submit({ id: "a", delayMs: hourMs });
     await t.redis.hincrby(storedKey(t.keys.tag(0), "task", "a"), TASK.created, -hourMs);
     await t.makeDue("a");
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     const [task] = await t.reserve();
     await t.engine.leases.complete({ queue: "jobs", id: "a", fence: task?.fence ?? "" }, resultOf("x"), t.settings);
     await within(async (at) => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Engine } from "../../../src/engine/engine.ts";
-import { readGauges } from "../../../src/engine/monitoring/gauges.ts";
+import { readGauges } from "../../../src/engine/monitoring/read-gauges.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 describe("the gauges", () => {
@@ -30,12 +30,12 @@ describe("the gauges", () => {
     const lost = {
       ...t.engine,
       queues: { allFigures: away },
-      maintenance: { refusals: new Map() },
+      upkeep: { refusals: new Map() },
     } as unknown as Engine;
     expect(await readGauges({ engine: lost, readiness: async () => ["away"], nodes: away })).to.deep.equal({
       ...{ ready: false, writable: false, queues: null, nodes: [] },
     });
-    const full = { queues: t.engine.queues, maintenance: { refusals: new Map([[0, "full"]]) } } as unknown as Engine;
+    const full = { queues: t.engine.queues, upkeep: { refusals: new Map([[0, "full"]]) } } as unknown as Engine;
     const seen = await readGauges({ engine: full, ...sources });
     expect([seen.ready, seen.writable, seen.queues?.length]).to.deep.equal([true, false, 1]);
   });

@@ -61,7 +61,7 @@ describe("a request for work that waits to be filled", () => {
     await t.submit({ id: "delayed", share, delayMs: LONG_MS });
     await t.redis.hset(t.key("task", "delayed"), created, longAgo);
     await t.makeDue("delayed");
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     const [delayed] = await t.reserve();
     expect(delayed?.stoodMs).to.be.below(LONG_MS / 2);
     await t.engine.leases.fail(
@@ -69,7 +69,7 @@ describe("a request for work that waits to be filled", () => {
       failureOf("retry"),
       t.settings,
     );
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     await t.redis.hset(t.key("task", "delayed"), TASK.joined, longAgo);
     expect((await t.reserve())[0]).to.include({ attempt: 2, stoodMs: 0 });
   });

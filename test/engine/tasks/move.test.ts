@@ -16,7 +16,7 @@ describe("a task of one of several partitions", () => {
 
   it("is known to become due at its new time, if it got one", async () => {
     const due: unknown[] = [];
-    t.engine.maintenance.onDue((...given) => due.push(given));
+    t.engine.upkeep.onDue((...given) => due.push(given));
     await move("a3", { priority: 0 });
     await move("unheard-of", { delayMs: 500 });
     expect(due).to.deep.equal([]);

@@ -96,7 +96,7 @@ describe("a request for work that is sent again", () => {
 
   it("lets ticks know when its leases end", async () => {
     const due: unknown[] = [];
-    t.engine.maintenance.onDue((...given) => due.push(given));
+    t.engine.upkeep.onDue((...given) => due.push(given));
     await take("none", { leaseMs: 900 });
     expect(due).to.deep.equal([]);
     await fill(1);

@@ -82,7 +82,7 @@ describe("an engine that a process opens", () => {
   it("is not ready once every partition refuses writes, for which it gives each reason once", async () => {
     const { engine, readiness } = await open({ PARTITIONS: "2" });
     // As its ticks find out.
-    const refusals = engine.maintenance.refusals as Map<number, string>;
+    const refusals = engine.upkeep.refusals as Map<number, string>;
     refusals.set(0, "the store is full");
     expect(await readiness()).to.deep.equal([]);
     refusals.set(1, "the store is full");

@@ -37,7 +37,7 @@ describe("a tick with much to do", () => {
     for (const id of late) await t.redis.hset(t.key("task", id), TASK_FIELDS.deadline[0], 1);
     const done = { late: 0, promoted: 0, lost: 0 };
     for (let ticks = 1; ; ticks += 1) {
-      const { late, promoted, lost, nextMs } = await t.engine.maintenance.tick(0);
+      const { late, promoted, lost, nextMs } = await t.engine.upkeep.tick(0);
       const work = SHARED.moveWork * (late.length + lost.length) + 2 * promoted;
       expect(work).to.be.at.most(BATCH_LIMIT);
       done.late += late.length;
@@ -59,28 +59,28 @@ describe("a tick", () => {
   afterEach(() => t.close());
 
   it("tells those who take tasks of a queue that some wait, until they leave", async () => {
-    const { maintenance } = t.engine;
+    const { upkeep } = t.engine;
     const told: string[] = [];
-    const leave = ["first", "second"].map((who) => maintenance.onNews("jobs", () => void told.push(who)));
-    maintenance.onNews("others", () => void told.push("others"));
+    const leave = ["first", "second"].map((who) => upkeep.onNews("jobs", () => void told.push(who)));
+    upkeep.onNews("others", () => void told.push("others"));
     await t.submit({ id: "a" });
     expect(told.splice(0), "a submission of this process").to.deep.equal(["first", "second"]);
     const home = t.keys.partitionOfQueue("jobs");
-    for (const partition of [home, 1 - home]) await maintenance.tick(partition);
+    for (const partition of [home, 1 - home]) await upkeep.tick(partition);
     expect(told).to.deep.equal(["first", "second"]);
     leave[0]?.();
-    await maintenance.tick(home);
+    await upkeep.tick(home);
     expect(told.slice(2)).to.deep.equal(["second"]);
   });
 
   it("tells them of a lease of which less than half is left, while it is held", async () => {
-    const { maintenance } = t.engine;
+    const { upkeep } = t.engine;
     const told: string[] = [];
-    maintenance.onNews("jobs", (news) => void told.push(news));
+    upkeep.onNews("jobs", (news) => void told.push(news));
     const [home, leaseMs] = [t.keys.partitionOfQueue("jobs"), t.engine.queues.settings("jobs").leaseMs];
     const news = async (leftMs: number) => {
       await t.redis.zadd(t.key("leases"), "XX", Date.now() + leftMs, "a");
-      await maintenance.tick(home);
+      await upkeep.tick(home);
       return told.splice(0);
     };
     await t.submit({ id: "a" });
@@ -95,9 +95,9 @@ describe("a tick", () => {
   });
 
   it("is wanted by those who hear that something will be due, until they leave", async () => {
-    const { maintenance } = t.engine;
+    const { upkeep } = t.engine;
     const due: [number, number][] = [];
-    const leave = maintenance.onDue((partition, delayMs) => due.push([partition, delayMs]));
+    const leave = upkeep.onDue((partition, delayMs) => due.push([partition, delayMs]));
     await t.submit({ id: "later", delayMs: HOUR_MS });
     await t.submit();
     const expected = [[t.keys.partitionOfQueue("jobs"), HOUR_MS]];

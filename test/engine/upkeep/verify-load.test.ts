@@ -51,7 +51,7 @@ describe("a verification under load", () => {
       await Promise.all([
         ...taken.map(end),
         ...numbers.filter((n) => n % 9 === 0).map((n) => t.engine.call("cancel", { id: `t${n}`, queue: "jobs" })),
-        ...partitions.map((partition) => t.engine.maintenance.tick(partition)),
+        ...partitions.map((partition) => t.engine.upkeep.tick(partition)),
       ]);
     }
   }

@@ -22,10 +22,10 @@ describe("the details of a task", () => {
     t = await openEngine({ settings: { attempts: 2 } });
     await t.submit({ id: "a" });
     await t.engine.leases.fail(await take("a", "w1"), failureOf("later"), t.settings);
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     await t.engine.call("release", { ...(await take("a", "w2")) });
     await t.engine.leases.fail(await take("a", "w3"), { ...failureOf("retry"), error: "first\nsecond" }, t.settings);
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     await t.engine.leases.fail(await take("a", "w4"), failureOf("retry"), t.settings);
     const before = [
       [1, "later", "w1", ""],
@@ -53,7 +53,7 @@ describe("the details of a task", () => {
     expect(await past("a")).to.deep.equal([[1, "lost", "w1", ""]]);
     for (let n = 0; n < 12; n += 1) {
       await t.engine.leases.fail(await take("a"), { ...failureOf("retry"), error: "é".repeat(400) }, t.settings);
-      await t.engine.maintenance.tick(0);
+      await t.engine.upkeep.tick(0);
     }
     const attempts = (await past("a")) ?? [];
     expect(attempts).to.have.length(10);
@@ -67,7 +67,7 @@ describe("the details of a task", () => {
     const [fits, long] = ["é".repeat(150), `x${"é".repeat(150)}`];
     for (const error of [fits, long]) {
       await t.engine.leases.fail(await take("a"), { ...failureOf("retry"), error }, t.settings);
-      await t.engine.maintenance.tick(0);
+      await t.engine.upkeep.tick(0);
     }
     expect((await past("a"))?.map(([, , , error]) => error)).to.deep.equal([fits, long.slice(0, -1)]);
   });

@@ -28,12 +28,12 @@ describe("a group of tasks", () => {
     await of.fail("retry", 3, 60_000);
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 1, retrying: 1 });
     await t.makeDue("a");
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 2 });
     await t.engine.call("release", { ...(await of.take()) });
     await of.take();
     await t.endLease("a");
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 2 });
     await t.submit({ id: "c" });
     await t.engine.submitter.move({ id: "a", queue: "jobs" }, { place: "last" });
@@ -71,7 +71,7 @@ describe("a group of tasks", () => {
     expect((await of.look(group)).state).to.equal("pending");
     await t.redis.hset(t.key("task", "is-late"), "D", "1");
     await t.redis.zadd(t.key("deadlines"), "1", "is-late");
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     expect(await of.countsOf(group)).to.deep.equal({ succeeded: 1, failed: 2, canceled: 2 });
     const { state, expiresMs, percent } = await of.look(group);
     expect({ state, percent }).to.deep.equal({ state: "done", percent: 100 });
@@ -150,10 +150,10 @@ describe("a group of tasks", () => {
     const group = await of.open();
     await of.join(group, "a");
     await of.complete();
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     expect((await of.look(group)).state).to.equal("open");
     await t.redis.zadd(t.key("groups"), "1", group.id);
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     expect((await of.look(group)).state).to.equal("done");
     expect(await t.redis.exists(t.key("groups"))).to.equal(0);
   });
@@ -180,10 +180,10 @@ describe("a group of tasks", () => {
     await of.join(group, ...Array.from({ length: 50 }, (_, n) => `m${n}`));
     expect(await t.scripts.of(GROUPS).cancelGroup(t.keys.tag(0), { id: group.id, max: 20 })).to.equal("more");
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 30, canceled: 20 });
-    const { nextMs } = await t.engine.maintenance.tick(0);
+    const { nextMs } = await t.engine.upkeep.tick(0);
     expect(nextMs).to.equal(0);
     expect(await of.countsOf(group)).to.deep.equal({ waiting: 10, canceled: 40 });
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     expect((await of.look(group)).state).to.equal("canceled");
     expect(await t.redis.exists(t.key("groups"))).to.equal(0);
   });
@@ -196,7 +196,7 @@ describe("a group of tasks", () => {
     expect((await of.look(group)).state).to.equal("canceled");
     await t.engine.call("retry", { id: "dead", queue: "jobs" });
     expect(await of.verified(true)).to.deep.equal([]);
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     expect((await t.look("dead")).state).to.equal("waiting");
     await of.complete();
     expect(await of.countsOf(group)).to.deep.equal({ succeeded: 1, canceled: 1 });
@@ -208,7 +208,7 @@ describe("a group of tasks", () => {
     expect(await t.scripts.of(GROUPS).cancelGroup(t.keys.tag(0), { id: group.id, max: 1 })).to.equal("more");
     await t.redis.del(t.key("task", "lost"));
     await t.redis.zrem(t.key("waiting"), "lost");
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     expect(await of.countsOf(group)).to.deep.equal({ canceled: 1 });
     expect((await of.look(group)).state).to.equal("canceled");
   });
@@ -256,7 +256,7 @@ describe("a group of tasks", () => {
     await t.redis.zrem(t.key("groups"), over.id);
     expect([...(await of.verified())].sort()).to.deep.equal([left.id, over.id].sort());
     await of.verified(true);
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     expect([(await of.look(left)).state, (await of.look(over)).state]).to.deep.equal(["done", "done"]);
   });
 

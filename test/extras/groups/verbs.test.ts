@@ -58,7 +58,7 @@ describe("a group", () => {
     await t.reserve();
     await t.redis.hdel(t.key("task", "a"), TASK.state);
     await t.redis.zadd(t.key("leases"), "XX", 1, "a");
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     expect(await t.redis.zscore(t.key("leases"), "a")).to.equal(null);
     expect((await read(group))?.counts).to.include({ waiting: 0, running: 1 });
   });

@@ -74,7 +74,7 @@ export async function openDeliveries(
   const ticker = new Loop({
     intervalMs: 20,
     tick: async () => {
-      await engine.maintenance.tick(0);
+      await engine.upkeep.tick(0);
       return undefined;
     },
     onError: () => undefined,

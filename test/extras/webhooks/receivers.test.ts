@@ -73,7 +73,7 @@ describe("an event that is retried", () => {
       const failure = { kind: "retry", delayMs: 0, error: "x", code: "task-failed", result } as const;
       await engine.leases.fail({ queue, id: task.id, fence: task.fence }, failure, { ...t.settings, attempts: 3 });
       await t.submit({ id: `${queue}-less-urgent`, queue });
-      await eventually(async () => (await engine.maintenance.tick(0)).promoted > 0);
+      await eventually(async () => (await engine.upkeep.tick(0)).promoted > 0);
       const order = queue === "jobs" ? ["first", "second", "less-urgent"] : ["second", "first", "less-urgent"];
       expect((await take("b", 3)).map(({ id }) => id)).to.deep.equal(order.map((id) => `${queue}-${id}`));
     }

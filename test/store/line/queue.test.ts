@@ -29,7 +29,7 @@ describe("the figures of a queue in one partition", () => {
     expect((await figures())?.oldestWaitingMs).to.be.within(0, 60_000);
     await t.redis.zadd(t.key("scheduled"), "XX", Date.now() - 100_000, "due");
     expect((await figures())?.lateMs).to.be.within(100_000, 100_000 + BUSY_MS);
-    await t.engine.maintenance.tick(0);
+    await t.engine.upkeep.tick(0);
     expect(await figures()).to.include({ lateMs: null });
   });
 });

@@ -62,7 +62,7 @@ describe("a task that has lost its worker", function () {
     await eventually(() => are("running"));
     await group.kill(worker);
     await eventually(async () => {
-      await shop.engine.maintenance.tick(0);
+      await shop.engine.upkeep.tick(0);
       return are("waiting");
     });
   };
