@@ -1,5 +1,4 @@
-import { readConfig } from "./config/config.ts";
-import { secretsOf } from "./config/secrets.ts";
+import { readConfig, secretsOf } from "./config/config.ts";
 import { inSettings, type Settings, variablesOf } from "./config/settings.ts";
 import { StartError } from "./errors.ts";
 import { type Handler, isHandler } from "./handler/define.ts";

@@ -1,7 +1,6 @@
 import { EventEmitter } from "node:events";
 import { Connection, type Request } from "../client/connection.ts";
-import type { Target } from "../client/follow.ts";
-import { LINK, targetOf } from "../client/link.ts";
+import { LINK, type Target, targetOf } from "../client/follow.ts";
 import { quotedUrl } from "../redact.ts";
 import { isId, isQueueName } from "../task.ts";
 import type { Page } from "../wire/document.ts";

@@ -10,13 +10,11 @@ import {
 } from "./batch.ts";
 import { Connection, type Request } from "./connection.ts";
 import { CANCEL_MS, FAREWELL_MS, LATE_MS, MAX_TRIES, RESULT_BYTES } from "./figures.ts";
-import { follow, pathTo, type Target } from "./follow.ts";
+import { follow, pathTo, type Target, targetOf } from "./follow.ts";
 import type { AnyHandlers, InputOf, QueueName, ResultOf } from "./handler-types.ts";
-import { targetOf } from "./link.ts";
-import { decode } from "./media.ts";
 import { errorOf, type PaihaoError, type Problem } from "./problem.ts";
 import { type Accepted, hasEnded, type Status, versionOf } from "./status.ts";
-import { newId, requestOf, type SubmitOptions, submit } from "./submission.ts";
+import { decode, newId, requestOf, type SubmitOptions, submit } from "./submission.ts";
 import { type Duration, Limit, rejection, sleep } from "./time.ts";
 
 /** How a client reaches its server. */

@@ -1,7 +1,6 @@
 import { ANSWER_MS, ATTEMPTS, DOCUMENT_BYTES, LONGEST_PAUSE_MS, LONGEST_RETRY_AFTER_S, PAUSE_MS } from "./figures.ts";
-import { errorOf, ownProblem, PaihaoError, type Problem } from "./problem.ts";
+import { errorOf, ownProblem, PaihaoError, type Problem, valid } from "./problem.ts";
 import { Limit, sleep } from "./time.ts";
-import { valid } from "./valid.ts";
 
 /** What fetch sends. */
 export type Body = NonNullable<RequestInit["body"]>;

@@ -12,7 +12,7 @@ import {
   RESULT_BYTES,
   SILENCE_MS,
 } from "./figures.ts";
-import type { PaihaoError } from "./problem.ts";
+import { named, type PaihaoError } from "./problem.ts";
 import { hasEnded, type Status, versionOf } from "./status.ts";
 import { type Duration, Limit, sleep } from "./time.ts";
 
@@ -185,4 +185,15 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
   } finally {
     whole.release();
   }
+}
+
+/** A link to a resource of a task. */
+export const LINK = /^(?:(https?:\/\/[^?#]*?)|\/[^?#]*)?(\/v1\/requests\/[^\W_][\w.~-]{0,127})(?:\/[a-z]*)?(\?[^#]*)?$/;
+
+/** The task of an id, or of a link to one of its resources, which may be signed. @throws TypeError */
+export function targetOf(connection: Connection, text: string): Target {
+  const [, base = connection.url, path = `/v1/requests/${named("id", text)}`, query = ""] = LINK.exec(text) ?? [];
+  // The key must not go to another server, and a signed link does not need it.
+  const isBare = query || base !== connection.url;
+  return { connection: isBare ? connection.without(base) : connection, path, query };
 }

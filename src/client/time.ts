@@ -1,5 +1,5 @@
 import { LONGEST_TIMER_MS } from "./figures.ts";
-import { valid } from "./valid.ts";
+import { valid } from "./problem.ts";
 
 /** A duration: `"500ms"`, `"30s"`, `"5m"`, `"1h"`, `"7d"`, or milliseconds. */
 export type Duration = number | string;

@@ -1,5 +1,5 @@
 import { messageOf, StartError } from "../errors.ts";
-import { type MisspeltVariable, misspelt } from "./misspelt.ts";
+import { nearest } from "./nearest.ts";
 import type { Variable } from "./values.ts";
 import { type NamedValues, named, VARIABLES, type Values } from "./variables.ts";
 
@@ -56,11 +56,6 @@ function readVariable<T, Unset>(name: string, variable: Variable<T, Unset>, give
   return read;
 }
 
-/** The variables that look like those of the server, but that it does not read. */
-export function misspeltVariables(env: Environment = process.env): MisspeltVariable[] {
-  return misspelt(Object.keys(env), Object.keys(VARIABLES));
-}
-
 /** Only the API keys and their file, for the commands that manage them. */
 export function readKeySources(env: Environment = process.env): Pick<Config, "apiKeys" | "apiKeysFile"> {
   return {
@@ -109,4 +104,60 @@ export function readConfig(env: Environment = process.env, overrides: Environmen
     port,
     servedHosts: servedHosts(host, values.ALLOWED_HOSTS, !hasKeys),
   };
+}
+
+/** Read by commands, not by the server. */
+const OF_COMMANDS = ["PAIHAO_URL", "PAIHAO_KEY"];
+const PREFIX = "PAIHAO_";
+/** What Kubernetes sets in every container for a service whose name begins with paihao. */
+const OF_SERVICES = /^PAIHAO_(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\w+)?)$/;
+
+/** A variable that looks like one of ours, but is not. */
+interface MisspeltVariable {
+  readonly name: string;
+  /** The variable that may be meant; undefined if none is similar. */
+  readonly meant: string | undefined;
+}
+
+/**
+ * The variables that nothing reads, although their names differ from ours in only a letter or two, or begin with PAIHAO_. All others are
+ * ignored: an environment is shared with many programs.
+ */
+export function misspeltVariables(env: Environment = process.env): MisspeltVariable[] {
+  const [given, known] = [Object.keys(env), Object.keys(VARIABLES)];
+  const ours = new Set([...known, ...OF_COMMANDS]);
+  return given.flatMap((name) => {
+    if (ours.has(name) || name.startsWith("OTEL_") || OF_SERVICES.test(name)) return [];
+    const isPrefixed = name.startsWith(PREFIX);
+    const bare = isPrefixed ? name.slice(PREFIX.length) : name;
+    const meant = nearest(name, ours, maxMistakes(name)) ?? nearest(bare, known, maxMistakes(bare));
+    // If the right one is set too, the other belongs to another program.
+    if (meant !== undefined && given.includes(meant)) return [];
+    return meant !== undefined || isPrefixed ? [{ name, meant }] : [];
+  });
+}
+
+/** A short name is more likely to be that of another program, so it must be closer. */
+function maxMistakes({ length }: string): number {
+  if (length < 6) return 0;
+  return length < 10 ? 1 : 2;
+}
+
+/** The secrets among the settings, which must not appear in a log: as they were given, and decoded. */
+export function secretsOf(config: Pick<Config, "redisUrl" | "urlSigningKey" | "webhookSecrets">): string[] {
+  const { redisUrl = "", urlSigningKey = "", webhookSecrets } = config;
+  // Not by the URL parser, which does not accept several hosts.
+  const password = /^[a-z+]+:\/\/[^@/]*?:([^@]+)@/i.exec(redisUrl)?.[1] ?? "";
+  const sentinels = /[?&]sentinel_password=([^&]+)/.exec(redisUrl)?.[1] ?? "";
+  return [password, decoded(password), sentinels, decoded(sentinels), urlSigningKey, ...webhookSecrets].filter(
+    (secret) => secret !== "",
+  );
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

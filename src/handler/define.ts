@@ -1,4 +1,4 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { hint } from "../config/nearest.ts";
 import { isGiveUp, isRetryLater } from "./intents.ts";
 import { isInternalQueue, RESERVED_PREFIX } from "./internal-queues.ts";
@@ -133,4 +133,34 @@ export async function resultOf(answer: unknown): Promise<unknown> {
   const awaited = await answer;
   if (awaited instanceof Error || isGiveUp(awaited) || isRetryLater(awaited)) throw awaited;
   return awaited;
+}
+
+/** Of each handler, since a schema library takes long to make one. */
+const SCHEMAS = new WeakMap<Handler, Record<string, unknown> | null>();
+
+/** The JSON Schema (2020-12) of the input of a handler; null if its schema library cannot generate one. */
+export function inputJsonSchema(handler: Handler): Record<string, unknown> | null {
+  const known = SCHEMAS.get(handler);
+  if (known !== undefined) return known;
+  const schema = readJsonSchema(handler);
+  SCHEMAS.set(handler, schema);
+  return schema;
+}
+
+function readJsonSchema(handler: Handler): Record<string, unknown> | null {
+  const standard = handler.schema?.["~standard"] as Partial<StandardJSONSchemaV1["~standard"]> | undefined;
+  try {
+    return standard?.jsonSchema?.input({ target: "draft-2020-12" }) ?? null;
+  } catch {
+    // Some schemas (a transform, a custom check) have no JSON Schema, although they validate.
+    return null;
+  }
+}
+
+/** Whether a handler takes a media type (without parameters, in lower case). */
+export function consumesType(handler: Handler, mediaType: string): boolean {
+  return handler.consumes.some(
+    (range) =>
+      range === "*/*" || range === mediaType || (range.endsWith("/*") && mediaType.startsWith(range.slice(0, -1))),
+  );
 }

@@ -47,3 +47,16 @@ export interface TaskContext {
 
 /** What is known of a task when it is submitted. */
 export type SubmittedTask = Pick<TaskContext, "id" | "queue" | "query" | "mediaType" | "caller">;
+
+/** Marks it on the task across copies of this module, since a handler file may load another copy than the server. */
+const NOTED = Symbol.for("paihao.noted");
+
+/** Records what the attempt has shown for the gate of its queue, as plain data; the last record counts. */
+export function note(task: TaskContext, seen: object): void {
+  Object.assign(task, { [NOTED]: seen });
+}
+
+/** What the handler of a task has recorded. */
+export function notedOn(task: TaskContext): object | undefined {
+  return (task as { readonly [NOTED]?: object })[NOTED];
+}

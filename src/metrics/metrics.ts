@@ -8,20 +8,60 @@ import {
 } from "prom-client";
 import { Portions } from "../portions.ts";
 import { Gauges } from "./gauges.ts";
-import { Durations, Sizes, WordCounter } from "./kinds.ts";
-import { LongestBlock } from "./longest-block.ts";
-import {
-  ATTEMPT_ENDINGS,
-  ATTEMPT_ENDS,
-  type AttemptEnd,
-  type AttemptEnding,
-  FATES,
-  type Fate,
-  STARTS,
-  STATUS_CLASSES,
-  SUBMISSION_VERDICTS,
-  type SubmissionVerdict,
-} from "./words.ts";
+import { Durations, LongestBlock, Sizes, WordCounter } from "./kinds.ts";
+
+/*
+ * Words of counters by queue. The lists have those that alerts count (deploy/prometheus), which are shown at 0 from the start: each word is a
+ * series for every queue.
+ */
+
+/** What can become of a submission: the verdicts of the store, or the codes of its errors; not-durable in addition to a verdict. */
+const SUBMISSION_VERDICTS = [
+  "new",
+  "full",
+  "webhooks-full",
+  "not-durable",
+  "store-unavailable",
+  "store-full",
+  "internal",
+] as const;
+export type SubmissionVerdict =
+  | (typeof SUBMISSION_VERDICTS)[number]
+  | ("replay" | "conflict" | "elsewhere" | "foreign" | "too-many" | "long" | "late" | "far" | "closed" | "dry");
+
+/** The verdicts of the store on ended attempts. */
+const ATTEMPT_ENDINGS = ["done", "failed", "retrying", "dead"] as const;
+export type AttemptEnding =
+  | (typeof ATTEMPT_ENDINGS)[number]
+  | ("canceled" | "released" | "stale" | "unknown" | "already");
+
+/** How handlers end, and why they are asked to. */
+const ATTEMPT_ENDS = [
+  "result",
+  "error",
+  "give-up",
+  "later",
+  "permanent",
+  "overdue",
+  "lost",
+  "timeout",
+  "canceled",
+  "deadline",
+  "abandoned",
+  "lease-lost",
+  "shutdown",
+] as const;
+export type AttemptEnd = (typeof ATTEMPT_ENDS)[number];
+
+/** What becomes of tasks that have lost their workers. */
+const FATES = ["waiting", "dead", "canceled"] as const;
+export type Fate = (typeof FATES)[number] | "released";
+
+/** When tasks start, compared with their estimates. */
+const STARTS = ["within", "sooner", "later"] as const;
+
+/** The classes of the status of an answer. */
+const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"] as const;
 
 /** For requests, as the semantic conventions of OpenTelemetry advise, and 30 for long polls. */
 const REQUEST_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30];

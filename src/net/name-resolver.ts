@@ -2,7 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { lookup, Resolver } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
-import { withTimeout } from "./with-timeout.ts";
+import { withTimeout } from "./deadline.ts";
 
 /** Limits of look-ups. */
 const RESOLVER_DEFAULTS = {

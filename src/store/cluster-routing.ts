@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Cluster, Command, type Redis } from "ioredis";
 import { backoffMs } from "../backoff.ts";
 import { messageOf } from "../errors.ts";
-import { withTimeout } from "../net/with-timeout.ts";
+import { withTimeout } from "../net/deadline.ts";
 import { CLUSTER_DEFAULTS, CONNECTION_DEFAULTS, type Connection, isCluster } from "./connection.ts";
 
 /** Routes commands to the server of a partition. */

@@ -6,7 +6,7 @@ import { backoffMs } from "../backoff.ts";
 import { type Endpoint, parseRedisUrl, type RedisAddress, type TlsFiles } from "../config/redis-url.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { withTimeout } from "../net/with-timeout.ts";
+import { withTimeout } from "../net/deadline.ts";
 
 /** Timeouts and intervals of connections, ms. */
 export const CONNECTION_DEFAULTS = {

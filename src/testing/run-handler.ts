@@ -1,19 +1,21 @@
 import type { Received } from "../client/handler-types.ts";
 import { readConfig } from "../config/config.ts";
 import { settingsOf } from "../engine/settings.ts";
-import { type AttemptEnd, attemptEnd } from "../engine/tasks/attempt-end.ts";
-import type { Handler } from "../handler/define.ts";
-import { consumesType } from "../handler/input.ts";
+import {
+  type AbortCause,
+  type AttemptEnd,
+  attemptEnd,
+  type HandlerEnd,
+  TaskAborted,
+} from "../engine/tasks/attempt-end.ts";
+import { consumesType, type Handler } from "../handler/define.ts";
 import type { Problem } from "../handler/intents.ts";
 import { runInScope } from "../log.ts";
 import type { Answer } from "../task.ts";
 import { type Progress, progressOf } from "../workers/attempt/reporter.ts";
 import { Context } from "../workers/attempt/task-context.ts";
 import { perform } from "../workers/sandbox/perform.ts";
-import { AttemptFailed, type AttemptRecord } from "./attempt-failed.ts";
-import { AttemptSignal } from "./attempt-signal.ts";
-import { recordedLog } from "./recorded-log.ts";
-import { StepRecord } from "./step-record.ts";
+import { AttemptFailed, type AttemptRecord, recordedLog, StepRecord } from "./attempt-record.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -158,4 +160,51 @@ function failed(
   }
   const problem = JSON.parse(String(result.body)) as Problem;
   return new AttemptFailed(error, { ending: { state: "failed", problem }, ...parts });
+}
+
+/** How long a handler may continue after its signal has fired, ms, as in a worker. */
+const GRACE_MS = 2000;
+
+/** The signal of an attempt, and the causes that fire it. */
+class AttemptSignal {
+  readonly #controller = new AbortController();
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #caller: AbortSignal | undefined;
+  readonly #cancel = () => this.#fire("canceled");
+  cause: AbortCause | undefined;
+
+  constructor(timeoutMs: number | undefined, caller: AbortSignal | undefined) {
+    if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.#fire("timeout"), timeoutMs);
+    this.#caller = caller;
+    caller?.addEventListener("abort", this.#cancel);
+    if (caller?.aborted) this.#cancel();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Waits for the end, but only for a grace period after the signal has fired. */
+  async within(end: HandlerEnd | Promise<HandlerEnd>): Promise<HandlerEnd> {
+    let late: NodeJS.Timeout | undefined;
+    const overdue = new Promise<HandlerEnd>((resolve) => {
+      const wait = () => {
+        late = setTimeout(() => resolve({ kind: "overdue" }), GRACE_MS);
+      };
+      if (this.signal.aborted) wait();
+      else this.signal.addEventListener("abort", wait);
+    });
+    try {
+      return await Promise.race([end, overdue]);
+    } finally {
+      clearTimeout(late);
+      clearTimeout(this.#timer);
+      this.#caller?.removeEventListener("abort", this.#cancel);
+    }
+  }
+
+  #fire(cause: AbortCause): void {
+    this.cause ??= cause;
+    this.#controller.abort(new TaskAborted(cause));
+  }
 }

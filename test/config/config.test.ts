@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import { expect } from "chai";
 import { ENV_FILE, envExample } from "../../scripts/env-example.ts";
-import { readConfig, readKeySources } from "../../src/config/config.ts";
+import { misspeltVariables, readConfig, readKeySources } from "../../src/config/config.ts";
 import { VARIABLES } from "../../src/config/variables.ts";
 import { StartError } from "../../src/errors.ts";
 import { parseAllowList } from "../../src/net/ssrf-guard.ts";
@@ -287,5 +287,23 @@ describe("the configuration", () => {
       const env = parseEnv(envExample());
       expect(readConfig(env)).to.deep.equal(readConfig({}));
     });
+  });
+});
+
+describe("variables that look like those of the server", () => {
+  const meantBy = (...names: string[]) =>
+    misspeltVariables(Object.fromEntries(names.map((name) => [name, "1"]))).map(({ meant }) => meant);
+
+  it("are recognized by a similar name, or by PAIHAO_", () => {
+    expect(
+      meantBy("CONCURENCY", "REIDS_URL", "Max_Body", "PAIHAO_CONCURRENCY", "PAIHAO_KEYS", "PAIHAO_FOO"),
+    ).to.deep.equal(["CONCURRENCY", "REDIS_URL", "MAX_BODY", "CONCURRENCY", "PAIHAO_KEY", undefined]);
+  });
+
+  it("do not include those of other programs, Kubernetes and the commands, nor correct ones", () => {
+    const others = ["HOSTNAME", "HOME", "PATH", "LOGNAME", "SHELL", "npm_config_cache", "PORTS", "OTEL_TRACES_SAMPLER"];
+    const services = ["PAIHAO_SERVICE_HOST", "PAIHAO_API_SERVICE_PORT_HTTP", "PAIHAO_PORT", "PAIHAO_PORT_80_TCP_ADDR"];
+    expect(meantBy(...others, ...services, "PAIHAO_URL", "CONCURRENCY")).to.deep.equal([]);
+    expect(meantBy("REDIS_URI", "REDIS_URL"), "another program's").to.deep.equal([]);
   });
 });

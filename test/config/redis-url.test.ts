@@ -1,6 +1,6 @@
 import { expect } from "chai";
+import { secretsOf } from "../../src/config/config.ts";
 import { parseRedisUrl, placeOf, socketUrl } from "../../src/config/redis-url.ts";
-import { secretsOf } from "../../src/config/secrets.ts";
 import { StartError } from "../../src/errors.ts";
 
 describe("the address of a store", () => {

@@ -3,8 +3,13 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { z } from "zod";
 import { defineGateway } from "../../src/extras/gateway/gateway.ts";
-import { defineHandler, type HandlerOptions, isHandler } from "../../src/handler/define.ts";
-import { consumesType, inputJsonSchema } from "../../src/handler/input.ts";
+import {
+  consumesType,
+  defineHandler,
+  type HandlerOptions,
+  inputJsonSchema,
+  isHandler,
+} from "../../src/handler/define.ts";
 import { giveUp } from "../../src/handler/intents.ts";
 import { OPTIONS } from "../../src/handler/options.ts";
 import { undoOf } from "../../src/handler/undos.ts";

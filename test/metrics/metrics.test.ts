@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
-import { LongestBlock } from "../../src/metrics/longest-block.ts";
+import { LongestBlock } from "../../src/metrics/kinds.ts";
 import { Metrics } from "../../src/metrics/metrics.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { startServer } from "../helpers/http/server.ts";

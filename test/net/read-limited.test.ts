@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { Readable } from "node:stream";
-import { GrowingBuffer } from "../../src/net/growing-buffer.ts";
-import { BodyTooLong, readLimited } from "../../src/net/read-limited.ts";
+import { BodyTooLong, GrowingBuffer, readLimited } from "../../src/net/read-limited.ts";
 import { keptMb } from "../helpers/heap.ts";
 
 describe("a body that is read up to a limit", () => {

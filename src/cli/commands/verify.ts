@@ -25,16 +25,13 @@ export function verifyCommand(): Command {
  */
 async function verify({ heal = false, json = false }: { heal?: boolean; json?: boolean }): Promise<0 | 1> {
   // Imported here, since the other commands start faster without them.
-  const [{ readConfig }, { secretsOf }, { verifyStore }, { createLog }, { attachStore }, { PARTS }] = await Promise.all(
-    [
-      import("../../config/config.ts"),
-      import("../../config/secrets.ts"),
-      import("../../engine/upkeep/verify.ts"),
-      import("../../log.ts"),
-      import("../../store/servers/provision.ts"),
-      import("../../extras/extras.ts"),
-    ],
-  );
+  const [{ readConfig, secretsOf }, { verifyStore }, { createLog }, { attachStore }, { PARTS }] = await Promise.all([
+    import("../../config/config.ts"),
+    import("../../engine/upkeep/verify.ts"),
+    import("../../log.ts"),
+    import("../../store/servers/provision.ts"),
+    import("../../extras/extras.ts"),
+  ]);
   const config = readConfig();
   const log = createLog("error", { secrets: secretsOf(config) });
   const store = await attachStore(config, log);

@@ -1,7 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import pino from "pino";
-import { type Config, misspeltVariables, readConfig } from "../../config/config.ts";
-import { secretsOf } from "../../config/secrets.ts";
+import { type Config, misspeltVariables, readConfig, secretsOf } from "../../config/config.ts";
 import { createLog, type Logger } from "../../log.ts";
 import { type Running, start } from "../../server.ts";
 import { note, plainLines } from "../terminal/print.ts";

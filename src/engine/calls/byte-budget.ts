@@ -1,5 +1,5 @@
 import { ProblemError } from "../../errors.ts";
-import { withTimeout } from "../../net/with-timeout.ts";
+import { withTimeout } from "../../net/deadline.ts";
 
 /** Room in a budget, or the wait for it. */
 export interface Claim {

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Config } from "../../config/config.ts";
-import { secretsOf } from "../../config/secrets.ts";
+import { type Config, secretsOf } from "../../config/config.ts";
 import { messageOf, ProblemError, reasonOf, StartError } from "../../errors.ts";
 import { defineHandler, type Handler } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import type { Submission } from "../../engine/tasks/submission.ts";
 import type { SubmissionVerdict } from "../../engine/tasks/submit.ts";
 import type { Inspection } from "../../engine/watch/inspect.ts";
-import { consumesType } from "../../handler/input.ts";
+import { consumesType } from "../../handler/define.ts";
 import type { Api } from "../../http/api.ts";
 import { logEnd } from "../../http/audit-log.ts";
 import { forbidden } from "../../http/middleware/authorize.ts";

@@ -1,8 +1,7 @@
 import type { Events } from "../../engine/monitoring/events.ts";
 import type { Gate } from "../../engine/tasks/leases.ts";
 import { messageOf } from "../../errors.ts";
-import { note } from "../../handler/noted.ts";
-import type { TaskContext } from "../../handler/task-context.ts";
+import { note, type TaskContext } from "../../handler/task-context.ts";
 import type { Logger } from "../../log.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { CallsOf, Scripts } from "../../store/library/scripts.ts";

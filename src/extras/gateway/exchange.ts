@@ -5,7 +5,7 @@ import { giveUp } from "../../handler/intents.ts";
 import { type HeaderField, keptOfUpstream } from "../../handler/result-headers.ts";
 import type { TaskContext } from "../../handler/task-context.ts";
 import { Deadline } from "../../net/deadline.ts";
-import { answeredWith, inSpanOf, requestSpan } from "../../trace/spans.ts";
+import { answeredWith, inSpanOf, requestSpan } from "../../trace/tracing.ts";
 import { noteTarget } from "./circuit-breakers.ts";
 import type { GatewayMethod, GatewayRequest } from "./request.ts";
 import { NoAnswer, type Upstream } from "./upstream.ts";

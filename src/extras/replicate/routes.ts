@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Submission } from "../../engine/tasks/submission.ts";
 import { Wait } from "../../engine/watch/wait.ts";
 import { ProblemError } from "../../errors.ts";
-import { consumesType } from "../../handler/input.ts";
+import { consumesType } from "../../handler/define.ts";
 import type { Api } from "../../http/api.ts";
 import { logEnd } from "../../http/audit-log.ts";
 import { checkIdempotencyKey, isKeyed } from "../../http/headers/request-id.ts";

@@ -1,8 +1,7 @@
 import type { Engine } from "../../engine/engine.ts";
 import type { Submission } from "../../engine/tasks/submission.ts";
 import { messageOf, ProblemError, StartError } from "../../errors.ts";
-import type { Handler } from "../../handler/define.ts";
-import { consumesType } from "../../handler/input.ts";
+import { consumesType, type Handler } from "../../handler/define.ts";
 import { checkJson } from "../../http/request/body.ts";
 import { inputHandlerOf, takesInputs } from "../../http/request/queue.ts";
 import { assembleSubmission } from "../../http/submit/submission.ts";

@@ -19,9 +19,18 @@ import { messageOf } from "../../errors.ts";
 import { schemeOf } from "../../http/request/forwarded.ts";
 import { routeOf } from "../../http/route.ts";
 import { useTraceIds } from "../../log.ts";
-import type { InSpan, SpanFacts, SpanSpec, SpanWork } from "../../trace/spans.ts";
 import { traceHeadersOf, traceOf } from "../../trace/trace-context.ts";
-import type { AttemptError, AttemptTrace, BatchTrace, TracedTask, Tracing } from "../../trace/tracing.ts";
+import type {
+  AttemptError,
+  AttemptTrace,
+  BatchTrace,
+  InSpan,
+  SpanFacts,
+  SpanSpec,
+  SpanWork,
+  TracedTask,
+  Tracing,
+} from "../../trace/tracing.ts";
 
 /** The name under which spans are created. */
 const SCOPE = "paihao";

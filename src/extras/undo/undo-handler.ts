@@ -7,7 +7,7 @@ import { INTERNAL_QUEUES, ownQueueOf } from "../../handler/internal-queues.ts";
 import type { TaskContext } from "../../handler/task-context.ts";
 import { type UndoTask, undoOf } from "../../handler/undos.ts";
 import type { StoredStep } from "../../store/task/attempt.ts";
-import { inSpanOf } from "../../trace/spans.ts";
+import { inSpanOf } from "../../trace/tracing.ts";
 import { LeaseLost, type StepStore } from "../../workers/attempt/steps.ts";
 import { stepStoreOf } from "../../workers/attempt/task-context.ts";
 import type { StandIn, StandInModule } from "../../workers/stand-in.ts";

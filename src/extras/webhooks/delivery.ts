@@ -8,7 +8,7 @@ import type { TaskContext } from "../../handler/task-context.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
 import type { AddressGuard } from "../../net/ssrf-guard.ts";
 import { outcomeOf, type StoredGroupEnd, type StoredTaskEnd } from "../../store/task/follow.ts";
-import { answeredWith, inSpanOf, requestSpan } from "../../trace/spans.ts";
+import { answeredWith, inSpanOf, requestSpan } from "../../trace/tracing.ts";
 import type { GroupInspection } from "../groups/group-inspection.ts";
 import { eventBody, groupEventBody } from "./event.ts";
 import { Receivers } from "./receivers.ts";

@@ -1,7 +1,7 @@
 import { messageOf, ProblemError } from "../../errors.ts";
+import { withTimeout } from "../../net/deadline.ts";
 import { mayResolveLater } from "../../net/name-resolver.ts";
 import { type AddressGuard, TargetRefused } from "../../net/ssrf-guard.ts";
-import { withTimeout } from "../../net/with-timeout.ts";
 
 /** Limits for the URL of a webhook at submission. */
 export const TARGET_DEFAULTS = {

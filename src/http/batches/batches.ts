@@ -1,7 +1,6 @@
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
-import type { Handler } from "../../handler/define.ts";
-import { consumesType } from "../../handler/input.ts";
+import { consumesType, type Handler } from "../../handler/define.ts";
 import { traceOf } from "../../trace/trace-context.ts";
 import { type Parameter, readParameter, wrongParameter } from "../../wire/request.ts";
 import { readSubmitOptions } from "../../wire/submission.ts";

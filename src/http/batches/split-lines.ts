@@ -1,4 +1,4 @@
-import { GrowingBuffer } from "../../net/growing-buffer.ts";
+import { GrowingBuffer } from "../../net/read-limited.ts";
 
 /** The byte that ends a line. */
 export const LF = 0x0a;

@@ -3,7 +3,7 @@ import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import type { Rate } from "../../config/values.ts";
 import { messageOf, ProblemError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import { withTimeout } from "../../net/with-timeout.ts";
+import { withTimeout } from "../../net/deadline.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Keys } from "../../store/keys.ts";
 import { senderOf } from "../request/access.ts";

@@ -1,5 +1,4 @@
-import type { Handler } from "../../handler/define.ts";
-import { consumesType, inputJsonSchema } from "../../handler/input.ts";
+import { consumesType, type Handler, inputJsonSchema } from "../../handler/define.ts";
 import type { RequestBody, Schema } from "../route.ts";
 
 /** Members of a schema that contain values, not schemas: a `$ref` in them is plain text. */

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { ProblemError } from "../../errors.ts";
-import type { Handler } from "../../handler/define.ts";
-import { consumesType } from "../../handler/input.ts";
-import { GrowingBuffer } from "../../net/growing-buffer.ts";
+import { consumesType, type Handler } from "../../handler/define.ts";
+import { GrowingBuffer } from "../../net/read-limited.ts";
 import { nameValue, splitField, trimField } from "../../wire/request.ts";
 import { invalidInput, pointerOf } from "./field-errors.ts";
 

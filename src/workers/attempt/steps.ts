@@ -1,7 +1,7 @@
 import { TaskAborted } from "../../engine/tasks/attempt-end.ts";
 import { jsonText } from "../../handler/json-text.ts";
 import type { StepVerdict, StoredStep } from "../../store/task/attempt.ts";
-import type { InSpan } from "../../trace/spans.ts";
+import type { InSpan } from "../../trace/tracing.ts";
 import { PermanentError } from "../sandbox/handler-end.ts";
 
 /** Longest name of a step, bytes. */

@@ -2,8 +2,8 @@ import type { Handler } from "../../handler/define.ts";
 import type { TaskContext } from "../../handler/task-context.ts";
 import { undoOf } from "../../handler/undos.ts";
 import type { Logger } from "../../log.ts";
-import { type InSpan, SPANS } from "../../trace/spans.ts";
 import { type TraceHeaders, traceHeadersOf } from "../../trace/trace-context.ts";
+import { type InSpan, SPANS } from "../../trace/tracing.ts";
 import { Output, type OutputStore } from "./output.ts";
 import { type StepStore, Steps } from "./steps.ts";
 

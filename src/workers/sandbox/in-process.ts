@@ -1,7 +1,7 @@
 import type { HandlerEnd } from "../../engine/tasks/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import { type Logger, runInScope } from "../../log.ts";
-import type { InSpan } from "../../trace/spans.ts";
+import type { InSpan } from "../../trace/tracing.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import { Context, type HandlerLimits, type TaskActions } from "../attempt/task-context.ts";
 import { awaitEnd, type Executor, type Leave } from "./executor.ts";

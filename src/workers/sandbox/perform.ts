@@ -1,6 +1,6 @@
 import type { HandlerEnd } from "../../engine/tasks/attempt-end.ts";
 import { answersOf, type Handler, resultOf } from "../../handler/define.ts";
-import { notedOn } from "../../handler/noted.ts";
+import { notedOn } from "../../handler/task-context.ts";
 import type { Input } from "../../task.ts";
 import type { Context } from "../attempt/task-context.ts";
 import { endOfThrown, PermanentError } from "./handler-end.ts";

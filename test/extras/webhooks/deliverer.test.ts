@@ -10,7 +10,7 @@ import { createLog } from "../../../src/log.ts";
 import { AddressGuard, parseAllowList } from "../../../src/net/ssrf-guard.ts";
 import { STATE_LETTERS } from "../../../src/store/fields.ts";
 import type { StoredGroupEnd, StoredTaskEnd } from "../../../src/store/task/follow.ts";
-import { type InSpan, SPANS } from "../../../src/trace/spans.ts";
+import { type InSpan, SPANS } from "../../../src/trace/tracing.ts";
 import { reservePort } from "../../shared/ports.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 

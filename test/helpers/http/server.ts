@@ -1,11 +1,9 @@
 import { once } from "node:events";
 import http from "node:http";
 import path from "node:path";
-import { readConfig } from "../../../src/config/config.ts";
-import { secretsOf } from "../../../src/config/secrets.ts";
+import { readConfig, secretsOf } from "../../../src/config/config.ts";
 import { createLog } from "../../../src/log.ts";
-import type { Running } from "../../../src/server.ts";
-import { type StartParts, start } from "../../../src/server.ts";
+import { type Running, type StartParts, start } from "../../../src/server.ts";
 import { Keys, START } from "../../../src/store/keys.ts";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { eventually } from "../../shared/eventually.ts";

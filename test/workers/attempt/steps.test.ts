@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import type { StepVerdict, StoredStep } from "../../../src/store/task/attempt.ts";
-import type { InSpan } from "../../../src/trace/spans.ts";
+import type { InSpan } from "../../../src/trace/tracing.ts";
 import { type StepStore, Steps } from "../../../src/workers/attempt/steps.ts";
 import { Context } from "../../../src/workers/attempt/task-context.ts";
 import { attemptOf, LIMITS } from "../../helpers/attempt.ts";

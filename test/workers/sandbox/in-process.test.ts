@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
-import { note } from "../../../src/handler/noted.ts";
-import type { TaskContext } from "../../../src/handler/task-context.ts";
+import { note, type TaskContext } from "../../../src/handler/task-context.ts";
 import { InProcess } from "../../../src/workers/sandbox/in-process.ts";
 import { attemptOf, LIMITS } from "../../helpers/attempt.ts";
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { withTimeout } from "../../../src/net/with-timeout.ts";
+import { withTimeout } from "../../../src/net/deadline.ts";
 import { isOutcome } from "../../../src/task.ts";
 import { BUSY_MS } from "../../helpers/busy.ts";
 import { eventually } from "../../shared/eventually.ts";

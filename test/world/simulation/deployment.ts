@@ -7,7 +7,7 @@ import { Watchers } from "../../../src/engine/watch/watchers.ts";
 import { defineHandler, type Handler } from "../../../src/handler/define.ts";
 import { attemptsOf } from "../../../src/http/task/timeline.ts";
 import { createLog, type Logger } from "../../../src/log.ts";
-import { withTimeout } from "../../../src/net/with-timeout.ts";
+import { withTimeout } from "../../../src/net/deadline.ts";
 import { connect } from "../../../src/store/connection.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import { scriptsOf } from "../../../src/store/library/scripts.ts";

@@ -5,7 +5,7 @@ import { inheritedFlags } from "../../../config/node-flags.ts";
 import { socketUrl } from "../../../config/redis-url.ts";
 import { messageOf, StartError } from "../../../errors.ts";
 import type { Logger } from "../../../log.ts";
-import { withTimeout } from "../../../net/with-timeout.ts";
+import { withTimeout } from "../../../net/deadline.ts";
 import { checkServer } from "../check-server.ts";
 import { connectOnce } from "../probe.ts";
 import { type ChildStore, Respawner, type StoreChild } from "../respawner.ts";
