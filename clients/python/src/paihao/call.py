@@ -14,7 +14,7 @@ from typing import Any
 
 from .ends import TimedOut, refusal_of, report_of
 from .intents import GiveUp, RetryLater
-from .keeper import Keeper
+from .lease_renewer import LeaseRenewer
 from .leases import Lease, for_each
 from .limit import Limit
 from .task import AsyncTask, BaseTask, Task
@@ -48,7 +48,7 @@ class Call:
             if inspect.iscoroutinefunction(handler.call)
             else [Task(lease) for lease in leases]
         )
-        self._keeper = Keeper(leases)
+        self._renewer = LeaseRenewer(leases)
         #: Held by the thread that reports the ends.
         self._reporting = threading.Lock()
         self._began = time.monotonic()
@@ -70,7 +70,7 @@ class Call:
         try:
             for_each(list(zip(self._leases, self._tasks, ends)), lambda one: _report(*one))
         finally:
-            self._keeper.stop()
+            self._renewer.stop()
         return True
 
     def look(self, grace: float) -> bool:
@@ -107,7 +107,7 @@ class Call:
         reasons = ", ".join({str(task.canceled.reason) for task in self._tasks})
         ignored = TimeoutError(f"the handler did not stop when it was asked to: {reasons}")
         for_each(self._leases, lambda lease: _tell(lease, self._timed_out() or ignored))
-        self._keeper.stop()
+        self._renewer.stop()
 
     def release(self, limit: Limit) -> None:
         """Gives the tasks to other workers, without counting the attempt."""
@@ -116,7 +116,7 @@ class Call:
         if self._reporting.acquire(blocking=False):
             stopped = RetryLater(0, "the worker was stopped")
             for_each(self._leases, lambda lease: _tell(lease, stopped, limit))
-            self._keeper.stop()
+            self._renewer.stop()
 
     def _timed_out(self) -> TimedOut | None:
         return TimedOut(self._handler.timeout) if self._is_timed_out and self._handler.timeout else None
@@ -125,7 +125,7 @@ class Call:
         """For each task its result, or what was raised."""
         handler, tasks = self._handler, self._tasks
         try:
-            self._keeper.start()
+            self._renewer.start()
             inputs = [task.input for task in tasks]
             made = handler.call(inputs, tasks) if handler.batch is not None else handler.call(inputs[0], tasks[0])
             if inspect.iscoroutine(made):

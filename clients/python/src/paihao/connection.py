@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from .errors import PaihaoError, code_of, error_of, own_problem
-from .kept import Kept
 from .limit import Limit
+from .pool import Pool
 
 T = TypeVar("T")
 
@@ -143,7 +143,7 @@ class Connection:
         self._parts = urllib.parse.urlsplit(self.url)
         self._key, self._attempts, self._context = key, attempts, context
         self._is_patient = is_patient
-        self._kept = Kept()
+        self._pool = Pool()
 
     def without_key(self, url: str) -> Connection:
         """The same connection without the API key, perhaps to another server."""
@@ -190,7 +190,7 @@ class Connection:
         Raises PaihaoError for a problem, and one of NO_ANSWER.
         """
         ends = time.monotonic() + seconds
-        kept = None if request.fresh else self._kept.take()
+        kept = None if request.fresh else self._pool.take()
         if kept:
             try:
                 return self._exchange(kept, path, request, limit, ends)
@@ -222,7 +222,7 @@ class Connection:
             socket_of_answer = used.sock
             response = used.getresponse()
             may_keep = is_sent and not response.will_close
-            keep = (lambda: self._kept.give(used)) if may_keep else None
+            keep = (lambda: self._pool.give(used)) if may_keep else None
             answer = Answer(response, socket_of_answer, limit, ends, keep)
         except BaseException:
             limit.hold(None)

@@ -1,4 +1,4 @@
-"""Connections that are kept."""
+"""The connections that are kept to be used again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX = 32
 SECONDS = 4.0
 
 
-class Kept:
+class Pool:
     """Connections that were answered, to be used again. Any number of threads may use it."""
 
     def __init__(self) -> None:

@@ -21,11 +21,11 @@ SOON = 1 / 20
 LONGEST_PAUSE = 1.0
 
 
-class Keeper(threading.Thread):
+class LeaseRenewer(threading.Thread):
     """Renews the leases of the tasks of one call: in a thread of its own, and in more if there are many."""
 
     def __init__(self, leases: Sequence[Lease]) -> None:
-        super().__init__(daemon=True, name="paihao-keeper")
+        super().__init__(daemon=True, name="paihao-lease-renewer")
         self._leases = leases
         self._ended = threading.Event()
 
