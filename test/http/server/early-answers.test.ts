@@ -1,5 +1,7 @@
 import { once } from "node:events";
+import http from "node:http";
 import net from "node:net";
+import { buffer } from "node:stream/consumers";
 import { expect } from "chai";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { rawAnswer } from "../../helpers/http/raw.ts";
@@ -97,6 +99,29 @@ describe("an answer that is given before the body has been read", function () {
     expect(fast.mib).to.be.within(64, 1024);
     expect(fast.seconds).to.be.below(9);
     for (const { seconds } of slow) expect(seconds).to.be.within(10, 14);
+  });
+
+  it("leaves no listener on a connection that goes on", async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => warnings.push(warning);
+    process.on("warning", onWarning);
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    try {
+      const sockets = new Set<net.Socket>();
+      for (let n = 0; n < 20; n += 1) {
+        const request = http.request(new URL("/v1/queues/none/requests", open.url), { agent, method: "POST" });
+        const answered = once(request, "response") as Promise<[http.IncomingMessage]>;
+        request.on("socket", (socket) => sockets.add(socket)).end("1");
+        const [response] = await answered;
+        expect(response.statusCode).to.equal(404);
+        await buffer(response);
+      }
+      expect(sockets.size).to.equal(1);
+      expect(warnings.map(({ message }) => message)).to.deep.equal([]);
+    } finally {
+      process.off("warning", onWarning);
+      agent.destroy();
+    }
   });
 
   describe("through nginx that passes bodies on as they come", () => {
