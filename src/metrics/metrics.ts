@@ -54,8 +54,8 @@ const ATTEMPT_ENDS = [
 export type AttemptEnd = (typeof ATTEMPT_ENDS)[number];
 
 /** What becomes of tasks that have lost their workers. */
-const FATES = ["waiting", "dead", "canceled"] as const;
-export type Fate = (typeof FATES)[number] | "released";
+const LOST_OUTCOMES = ["waiting", "dead", "canceled"] as const;
+export type LostOutcome = (typeof LOST_OUTCOMES)[number] | "released";
 
 /** When tasks start, compared with their estimates. */
 const STARTS = ["within", "sooner", "later"] as const;
@@ -114,12 +114,12 @@ export class Metrics {
     ["method", "route", "status"],
     REQUEST_BUCKETS_S,
   );
-  readonly lost = new WordCounter<Fate>(
+  readonly lost = new WordCounter<LostOutcome>(
     this.registry,
     "paihao_lost_tasks_total",
     "Tasks whose lease ended while their worker was silent, as found by this process, by what happened to them",
-    "fate",
-    FATES,
+    "outcome",
+    LOST_OUTCOMES,
   );
   readonly estimates = new WordCounter(
     this.registry,

@@ -144,7 +144,7 @@ withPrometheus(`the alerts${program ? "" : " (need prometheus of Debian's packag
     // The processes know each other's queues.
     await eventually(async () => {
       const known = await prometheus?.query(
-        'paihao_lost_tasks_total{queue="blocking", fate="dead", job="paihao-api"} == 0',
+        'paihao_lost_tasks_total{queue="blocking", outcome="dead", job="paihao-api"} == 0',
       );
       expect(known).to.have.lengthOf(2);
     });
@@ -188,7 +188,7 @@ withPrometheus(`the alerts${program ? "" : " (need prometheus of Debian's packag
     await fire("PaihaoEventLoopBlocked warning", "PaihaoEventLoopBlocked critical");
     // Not only since the process is young: its counter began at 0, so that this one loss is an increase.
     await eventually(async () => {
-      const lost = await prometheus?.query('increase(paihao_lost_tasks_total{queue="blocking", fate="dead"}[5m]) > 0');
+      const lost = await prometheus?.query('increase(paihao_lost_tasks_total{queue="blocking", outcome="dead"}[5m]) > 0');
       expect(lost).to.have.length.above(0);
     });
     await endProcesses([worker]);

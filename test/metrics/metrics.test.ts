@@ -28,7 +28,7 @@ describe("counters of a fresh process", () => {
     try {
       const { text } = await server.send("/metrics");
       for (const queue of ["default", "gated", "paihao.webhooks", "paihao.undo"]) {
-        const labels = { submissions: "verdict", attempts: "ending", lost_tasks: "fate", estimates: "start" };
+        const labels = { submissions: "verdict", attempts: "ending", lost_tasks: "outcome", estimates: "start" };
         for (const [name, label] of Object.entries(labels)) {
           const shown = text.matchAll(
             new RegExp(`^paihao_${name}_total\\{queue="${queue}",${label}="(.*?)"\\} 0$`, "gm"),
@@ -55,7 +55,7 @@ describe("counters of a fresh process", () => {
       await other.engine.upkeep.tick(0);
       await engine.engine.upkeep.tick(0);
       const shown = await engine.engine.metrics.exposition();
-      expect(shown).to.match(/^paihao_lost_tasks_total\{queue="jobs",fate="dead"\} 0$/m);
+      expect(shown).to.match(/^paihao_lost_tasks_total\{queue="jobs",outcome="dead"\} 0$/m);
     } finally {
       await engine.close();
       await other.close();
