@@ -3,7 +3,7 @@ import { inSettings, type Settings, variablesOf } from "./config/settings.ts";
 import { StartError } from "./errors.ts";
 import { type Handler, isHandler } from "./handler/define.ts";
 import type { Logger } from "./log.ts";
-import type { Started } from "./server.ts";
+import type { Started } from "./running.ts";
 
 /** The options of {@link start}. */
 export interface StartOptions extends Settings {

@@ -17,7 +17,7 @@ import { openSecurity } from "./http/security.ts";
 import { HttpServer } from "./http/server/server.ts";
 import { Streams } from "./http/server/streams.ts";
 import type { Logger } from "./log.ts";
-import type { QueueRow } from "./store/line/queue.ts";
+import type { Started } from "./running.ts";
 import { provisionStore } from "./store/servers/provision.ts";
 import { packageVersion } from "./version.ts";
 import { Ticker } from "./workers/ticker.ts";
@@ -33,34 +33,6 @@ export interface StartParts {
   readonly exposition?: () => Promise<string>;
   /** Ends the start: what has been started is stopped. Once that is done, it means nothing any more. */
   readonly signal?: AbortSignal;
-}
-
-/** A server that has started. */
-export interface Running {
-  /** Where it listens; undefined for a worker without PORT. */
-  readonly url: string | undefined;
-  readonly queues: readonly string[];
-  /** Which store, and where its data is. */
-  readonly store: string;
-  /** Resolves when only the end of this process ends a handler that ignores its signal; undefined without a worker in it. */
-  readonly stuck?: Promise<void> | undefined;
-  /** Reads the file of API keys again; of several processes, replaces them one at a time. */
-  reload(): void;
-  /** What a stop waits for; absent where other processes do the work. */
-  busy?(): Promise<{ readonly tasks: number; readonly connections: number }>;
-  /**
-   * Accepts no new connections, answers waiting callers while the worker continues, lets running tasks end, then closes
-   * everything. Idempotent.
-   * @param withinMs how long answers and running tasks together may take; default DRAIN_TIMEOUT
-   * @param replaced whether another process serves this port from now on
-   */
-  stop(withinMs?: number, replaced?: boolean): Promise<void>;
-}
-
-/** A server in this process. */
-export interface Started extends Running {
-  /** The figures of all its queues, also of its own ones for webhooks and undo. */
-  figures(): Promise<readonly QueueRow[]>;
 }
 
 /**

@@ -122,7 +122,7 @@ async function acceptedOf(response: Response, queue: string, own: string | undef
 }
 
 /** A body with its media type. */
-export interface Encoded {
+interface Encoded {
   readonly body: Body;
   readonly type: string;
 }
@@ -133,7 +133,7 @@ const JSON_TYPE = /^application\/([^;]+\+)?json\s*(;|$)/i;
  * An input as a body: bytes as they are, anything else as JSON, and a string as text if its type says so.
  * @param type media type; by default that of a Blob, `application/octet-stream` or `application/json`
  */
-export function encode(input: unknown, type?: string): Encoded {
+function encode(input: unknown, type?: string): Encoded {
   if (input instanceof Blob || input instanceof ArrayBuffer || ArrayBuffer.isView(input)) {
     return { body: input as Body, type: type || (input as Partial<Blob>).type || "application/octet-stream" };
   }

@@ -7,7 +7,7 @@ import type { Config } from "../../config/config.ts";
 import type { ServerRole } from "../../config/variables.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import type { Running } from "../../server.ts";
+import type { Running } from "../../running.ts";
 import { provisionStore } from "../../store/servers/provision.ts";
 import { withoutFile } from "../environment.ts";
 

@@ -2,7 +2,7 @@
 
 import type { Config } from "../../config/config.ts";
 import { type Logger, logRejection } from "../../log.ts";
-import type { Running } from "../../server.ts";
+import type { Running } from "../../running.ts";
 import { counted, duration } from "../../words/numbers.ts";
 import { note } from "../terminal/print.ts";
 
