@@ -116,7 +116,7 @@ interface OurScripts {
 
 async function openScripts(store: BenchStore): Promise<OurScripts> {
   const { scriptsOf } = await built<typeof import("../src/store/library/scripts.ts")>("store/library/scripts.js");
-  const { encodeResult } = await built<typeof import("../src/store/task/record.ts")>("store/task/result.js");
+  const { encodeResult } = await built<typeof import("../src/store/task/record.ts")>("store/task/record.js");
   const completion = ({ id, fence }: ReservedTask) => ({
     queue: QUEUE,
     id,
