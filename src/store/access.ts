@@ -7,7 +7,7 @@ import { type Connection, isCluster } from "./connection.ts";
 import type { Keys } from "./keys.ts";
 import type { LibraryOptions } from "./library/library.ts";
 import { scriptsOf } from "./library/scripts.ts";
-import type { RefusedCommand } from "./ops/probe.ts";
+import type { RefusedCommand } from "./ops/deployment.ts";
 import { storeError } from "./store-error.ts";
 
 /** What {@link missingAccess} examines. */

@@ -120,11 +120,11 @@ export const KEYS = {
   version: ["version", "string", "version of the data, in partition 0 only"],
   release: ["release", "string", "the release that has used it last, in partition 0 only"],
   secret: ["secret", "string", "the deployment's secret, made at its first start, in partition 0 only"],
-  probe: ["probe", "string", "on which a start tries commands, see ops/probe.lua; deleted at once"],
+  probe: ["probe", "string", "on which a start tries commands, see ops/deployment.lua; deleted at once"],
   ticked: [
     "ticked",
     "hash",
-    "when a tick last ran, and the latest gap between two: see ops/grace.lua; the lease of each queue, and how long its workers take to start if its handler says; which process has sampled which interval; and the libraries that starts have used, newest first",
+    "when a tick last ran, and the latest gap between two: see ops/tick.lua; the lease of each queue, and how long its workers take to start if its handler says; which process has sampled which interval; and the libraries that starts have used, newest first",
   ],
   work: [
     "n:<queue>",

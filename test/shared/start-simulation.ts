@@ -25,7 +25,7 @@ export interface StartLook {
   readonly leftMs: number;
 }
 
-/** Starts one after the other: each is looked at when work comes in, and once while it goes on. A test holds the statistics against line/warmup.lua. */
+/** Starts one after the other: each is looked at when work comes in, and once while it goes on. A test holds the statistics against line/worker.lua. */
 export function simulateStarts(times: StartTimes, count: number, seed: number): StartLook[] {
   const random = randomOf(seed);
   const known = new StartStatistics();
@@ -42,7 +42,7 @@ export function simulateStarts(times: StartTimes, count: number, seed: number): 
   return looks;
 }
 
-/** The statistics of starts, as line/warmup.lua keeps them for starts of an ordinary length. */
+/** The statistics of starts, as line/worker.lua keeps them for starts of an ordinary length. */
 export class StartStatistics {
   mean = 0;
   variance = 0;

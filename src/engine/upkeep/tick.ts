@@ -1,8 +1,8 @@
 import type { Keys } from "../../store/keys.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
 import { BATCH_LIMIT } from "../../store/library/verb.ts";
+import type { OwnQueue, RegisteredQueue } from "../../store/line/queue.ts";
 import { storedRate } from "../../store/line/queue.ts";
-import type { OwnQueue, RegisteredQueue } from "../../store/line/register.ts";
 import type { TickAnswer, TickQueue } from "../../store/ops/tick.ts";
 import { refusalOf } from "../../store/store-error.ts";
 import { encodeResult } from "../../store/task/record.ts";

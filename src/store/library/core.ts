@@ -21,9 +21,9 @@ const FILES = {
     "run input result notices attempt deadlines follow settle actions inspect",
     "submission submit complete fail lease",
   ],
-  line: ["rate warmup snapshot keyed fair line reservation filter history page queue register reserve worker"],
+  line: ["rate worker snapshot keyed fair line reservation history page queue reserve"],
   group: ["group"],
-  ops: ["grace deployment event pointer probe tick verify"],
+  ops: ["deployment event pointer tick verify"],
 };
 
 /** What every server has: the tasks of queues. */

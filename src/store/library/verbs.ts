@@ -2,14 +2,12 @@
 
 export { history, sample } from "../line/history.ts";
 export { finished, page } from "../line/page.ts";
-export { adjust, pause, queue, quiet } from "../line/queue.ts";
-export { register } from "../line/register.ts";
+export { adjust, pause, queue, quiet, register } from "../line/queue.ts";
 export { reserve, unreserve } from "../line/reserve.ts";
 export { heartbeat, workers } from "../line/worker.ts";
-export { claim, libraries } from "../ops/deployment.ts";
+export { claim, libraries, probe } from "../ops/deployment.ts";
 export { events, full, losses, lostWorkers, note, overdue, present, room, workerLost } from "../ops/event.ts";
 export { home, point, repoint } from "../ops/pointer.ts";
-export { probe } from "../ops/probe.ts";
 export { tick } from "../ops/tick.ts";
 export { verify } from "../ops/verify.ts";
 export { cancel, cancelAndInspect, deleteDead, move, retry } from "../task/actions.ts";

@@ -32,6 +32,11 @@ function Line.join(call, queue, id, class, hlc, share, of_key)
   Keyed.rejoin(call, queue, id, of_key, whole(hlc))
 end
 
+-- The name of the share or of the line key of a task, "" for none; of the fields of its record.
+function Line.key_of(key, share)
+  return key and string.match(key, '^%d+ (.*)$') or share and string.match(share, '^%S+ (.*)$') or ''
+end
+
 -- A task returns to its old place.
 --   holds  whether it holds its key, see keyed.lua
 function Line.put_back(call, queue, id, place, of_key, holds)

@@ -13,7 +13,7 @@ export interface Place {
 export interface Entry extends Place {
   /** Its last run, see {@link runOf}; "" if it was never reserved. */
   readonly run: string;
-  /** Why it failed, see error_of in line/filter.lua; "" unless that was asked for. */
+  /** Why it failed, see error_of in page.lua; "" unless that was asked for. */
   readonly error: string;
   /** Whether it is dead and can be run again; false unless errors were asked for. */
   readonly retryable: boolean;

@@ -7,7 +7,7 @@
 --              the last is how many ms the whole run takes at that pace; only read while not all tasks have a slot, and in keyed lines
 --   startable  how many may start, and if others are held, how many of a hundred waiting tasks have the most frequent key; "" or left out
 --              for a queue that is not keyed
---   starting   without a live worker, the figures of starts, see warmup.lua; otherwise left out
+--   starting   without a live worker, the figures of starts, see worker.lua; otherwise left out
 local Snapshot = {}
 
 local whole = Number.whole
@@ -87,7 +87,7 @@ function Snapshot.with(call, queue, q, waiting, scheduled, startable)
   snapshot[SNAPSHOT.service] = service or ''
   snapshot[SNAPSHOT.rate] = rate and rate_and_starts(call, queue, rate) or ''
   snapshot[SNAPSHOT.ages] = is_busy and ages_of_some(call, leases) or {}
-  local starting = not live and Warmup.of(call, queue, waiting, live_until)
+  local starting = not live and Worker.start_of(call, queue, waiting, live_until)
   -- Redis ends a list at the first gap.
   if startable and waiting > startable then startable = startable .. ' ' .. share_of_most_frequent(call, queue) end
   snapshot[SNAPSHOT.startable] = startable or starting and '' or nil

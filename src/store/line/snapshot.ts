@@ -125,7 +125,7 @@ export function snapshotOf(reply: Reply | undefined): QueueSnapshot {
   };
 }
 
-/** Reads the words of line/warmup.lua; null if nothing is known yet. */
+/** Reads the words of worker.lua; null if nothing is known yet. */
 function workerStartOf(words: string): WorkerStart | null {
   const [elapsedMs = 0, declaredMs = 0, declaredSlots = 0, meanMs = 0, variance = 0, samples = 0, lastSlots = 0] = words
     .split(" ")

@@ -15,3 +15,13 @@ export const claim = jsonVerb<Claim, Claim>();
 
 /** Notes the library that a start uses; returns the latest ones, newest first. `tag` is that of partition 0. */
 export const libraries = jsonVerb<{ readonly name: string }, readonly string[]>();
+
+/** A command that the store does not allow its user. */
+export interface RefusedCommand {
+  readonly command: string;
+  /** The error of the store. */
+  readonly said: string;
+}
+
+/** Tries every command that scripts use; returns those that the user may not run. Writes, and removes what it has written. */
+export const probe = jsonVerb<{ readonly publish: "PUBLISH" | "SPUBLISH" }, readonly RefusedCommand[]>();

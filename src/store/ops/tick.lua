@@ -1,14 +1,55 @@
--- Applies the passage of time to queues: cancels tasks past their deadline or that nobody looks at, lets due tasks join the line, returns tasks
--- of lost workers to it, deletes old dead letters, closes groups that were left open, and goes on canceling others. Any number of processes
--- may call it at any time.
+-- Applies the passage of time to queues: cancels tasks past their deadline or that nobody looks at, lets due tasks join the line, returns
+-- tasks of lost workers to it, deletes old dead letters, closes groups that were left open, and goes on canceling others. Any number of
+-- processes may call it at any time.
 
 local whole = Number.whole
 -- The work of a task that joins the line, and of one that ends or is taken back, as multiples of an entry that is only removed.
 local JOIN, MOVE = 2, C.moveWork
 
--- A pass is the state of one call: {left: what is left of the limit over all queues, so that no call blocks Redis for long;
--- cap: maximum number of dead tasks kept; soonest: when there is more to do, ms; promoted, lost, late, held, unrenewed: for the answer; gap:
--- see Grace.note_tick}.
+-- While no tick runs (the store stands still, every process is away, or the machine is suspended), nobody can renew a lease or look at a
+-- task, so what ends in that time says nothing about a worker or a caller. A tick comes every second at the latest, or after the planned
+-- pause of its process if nothing ran; a longer pause is a gap. A step of the clock forward looks the same.
+local GAP_MS = 1500
+-- How much later than planned a tick may come, ms.
+local LATE_MS = 500
+-- If every tick is late, this many gaps in a row count; after that, leases that have ended are lost.
+local MAX_GAPS = 10
+-- How often it is recorded at most that a tick ran, ms.
+local NOTE_MS = 200
+-- Connections that a gap has closed are open again after this time, ms.
+local MIN_LATER_MS = 2000
+
+-- Records that a tick runs.
+--   paused  the pause that the process has planned since its last tick, ms; 0 for the usual one
+-- Returns the latest gap, as {from, to}, ms; an empty table if there was none.
+local function note_tick(call, paused)
+  local key, now = K.ticked(call), call.now
+  local at, gaps, from, to = unpack(redis.call('HMGET', key, 'at', 'gaps', 'gap from', 'gap to'))
+  local pause = now - tonumber(at or 0)
+  gaps = tonumber(gaps or 0)
+  if at and pause > math.max(GAP_MS, paused + LATE_MS) and gaps < MAX_GAPS then
+    from, to, gaps = at, now, gaps + 1
+    redis.call('HSET', key, 'gap from', from, 'gap to', call.now_text)
+  else
+    gaps = 0
+  end
+  if math.abs(pause) >= NOTE_MS then redis.call('HSET', key, 'at', call.now_text, 'gaps', gaps) end
+  return { from = tonumber(from or nil), to = tonumber(to or nil) }
+end
+
+-- When a lease or a presence that a gap has cut short ends, ms; nil if none has. Half of it is enough: workers renew a lease after a third
+-- of it, and callers look as often as Retry-After says, which is every third of a presence; but of a short one that is too soon.
+--   ended  when it ended by the clock
+--   span   for how long it was given, ms
+local function later_end(gap, ended, span)
+  if not gap.to or ended <= gap.from then return nil end
+  local later = gap.to + math.max(MIN_LATER_MS, math.floor(span / 2))
+  return ended < later and later or nil
+end
+
+-- A pass is the state of one call: {left: what is left of the limit over all queues, so that no call blocks Redis for long; cap: maximum
+-- number of dead tasks kept; soonest: when there is more to do, ms; promoted, lost, late, held, unrenewed: for the answer; gap: see
+-- note_tick}.
 
 local function consider(pass, due)
   if due and (not pass.soonest or due < pass.soonest) then pass.soonest = due end
@@ -38,7 +79,7 @@ local function cause_of(call, pass, queue, id, at, state, deadline, presence)
   if Actions.ending(call, state) ~= 'cancel' then return nil end
   if deadline and tonumber(deadline) <= call.now then return C.cancelByDeadline end
   if not presence then return nil end
-  local later = Grace.later(pass.gap, at, tonumber(presence))
+  local later = later_end(pass.gap, at, tonumber(presence))
   if not later then return C.cancelByAbsence end
   redis.call('ZADD', K.deadlines(call, queue), whole(later), id)
   return nil
@@ -47,7 +88,7 @@ end
 -- Nobody has looked at a group or its members for as long as its presence: all that have not ended are canceled, see pass_groups.
 local function pass_absence(call, pass, queue, group, entry, at)
   local presence = Deadlines.presence_of(call, entry)
-  local later = presence and Grace.later(pass.gap, at, presence)
+  local later = presence and later_end(pass.gap, at, presence)
   if later then
     redis.call('ZADD', K.deadlines(call, queue), whole(later), entry)
   elseif presence then
@@ -114,7 +155,7 @@ local function promote(call, pass, queue)
     end
   end
   redis.call('HSET', K.queue(call, queue), Q.hlc, whole(hlc))
-  Warmup.note_need(call, queue, #due)
+  Worker.note_need(call, queue, #due)
   Notices.work(call, queue)
 end
 
@@ -127,7 +168,7 @@ local function reclaim(call, pass, of)
   local usual = redis.call('HGET', K.ticked(call), 'lease ' .. queue)
   for n, id in ipairs(expired) do
     local state, run, taken_for = unpack(redis.call('HMGET', K.task(call, id), F.state, F.run, F.lease))
-    local later = Grace.later(pass.gap, ends_at[n], tonumber(taken_for or usual or 0))
+    local later = later_end(pass.gap, ends_at[n], tonumber(taken_for or usual or 0))
     if state == S.running and later then
       redis.call('ZADD', leases, whole(later), id)
     elseif state == S.running then
@@ -138,7 +179,7 @@ local function reclaim(call, pass, of)
       redis.call('ZREM', leases, id)
     end
   end
-  Warmup.note_need(call, queue, #expired)
+  Worker.note_need(call, queue, #expired)
   Notices.work(call, queue)
 end
 
@@ -220,7 +261,7 @@ register('tick', { 'allow-oom' }, function(call, asked)
     late = {},
     held = false,
     unrenewed = {},
-    gap = Grace.note_tick(call, asked.pausedMs or 0),
+    gap = note_tick(call, asked.pausedMs or 0),
   }
   local to_pass, waiting = queues_to_pass(call, asked.items)
   -- First, so that canceled tasks neither join the line nor return to it.

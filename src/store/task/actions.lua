@@ -251,7 +251,7 @@ register('retry', {}, function(call, asked)
   local verdicts = Call.each_once(call, A.retry, asked.items, retry, woken)
   Keyed.write(call)
   for queue, joined in pairs(woken) do
-    Warmup.note_need(call, queue, joined)
+    Worker.note_need(call, queue, joined)
     Notices.work(call, queue)
   end
   Notices.send(call)

@@ -96,7 +96,7 @@ function Inspect.task(call, seen, id, with_result)
   end
   if index then put(found, TASK.index, index) end
   if due then put(found, TASK.dueMs, due) end
-  if of_key or share then put(found, TASK.key, Filter.name(of_key, share)) end
+  if of_key or share then put(found, TASK.key, Line.key_of(of_key, share)) end
   local expires, deleted = stored[STORED.expires], stored[STORED.deleted]
   if expires and with_result then
     -- A result in the hash may still be there after it has expired.

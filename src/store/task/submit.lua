@@ -125,7 +125,7 @@ local function write_state(call, queue, state)
   if state.limit then waiting, joined = redis.call('ZCARD', K.startable(call, queue)), state.opened end
   if waiting == joined and joined > 0 then
     redis.call('ZADD', K.wake(call, queue), 0, '1')
-    Warmup.note_need(call, queue, state.joined, state.figures[4])
+    Worker.note_need(call, queue, state.joined, state.figures[4])
     Notices.work(call, queue, C.passedOn)
   end
 end

@@ -3,7 +3,7 @@ import type { ReservedTask } from "../../../src/store/line/reserve.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { storedKey } from "../../helpers/store/stored.ts";
 
-/** As ops/grace.lua has it. */
+/** As ops/tick.lua has it. */
 const MAX_GAPS = 10;
 const LEASE_MS = 60_000;
 

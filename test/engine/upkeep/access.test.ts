@@ -101,7 +101,7 @@ describe("the start on a store", function () {
       .filter((file) => file.endsWith(".lua"))
       .map((file) => readFileSync(path.join(source, file), "utf8"));
     const used = sources.flatMap((text) => [...text.matchAll(/redis\.p?call\(\s*'([A-Z]+)'/g)].map(([, name]) => name));
-    const probe = readFileSync(path.join(source, "store/ops/probe.lua"), "utf8");
+    const probe = readFileSync(path.join(source, "store/ops/deployment.lua"), "utf8");
     const tried = [...probe.matchAll(/^ +\{ '([A-Z]+)'/gm)].map(([, name]) => name);
     expect(new Set(tried)).to.deep.equal(new Set(used));
   });

@@ -6,7 +6,7 @@ import { ProblemError } from "../../../src/errors.ts";
 import { defineHandler } from "../../../src/handler/define.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import type { Scripts } from "../../../src/store/library/scripts.ts";
-import type { RegisteredQueue } from "../../../src/store/line/register.ts";
+import type { RegisteredQueue } from "../../../src/store/line/queue.ts";
 import type { TickAnswer } from "../../../src/store/ops/tick.ts";
 
 const KEYS = new Keys("many", 2);
