@@ -114,11 +114,11 @@ export class Ticker implements Role {
       const what = verdict === "canceled" ? "it is canceled" : "its handler is asked to stop";
       this.#log.info({ requestId: id, queue }, `${why}; ${what}`);
     }
-    for (const { queue, id, worker, losses, fate } of lost) {
+    for (const { queue, id, worker, losses, outcome } of lost) {
       const line = { requestId: id, queue, worker, losses };
-      if (fate === "dead") this.#log.error(line, "the task lost its worker too often and is dead");
-      else if (fate === "canceled") this.#log.warn(line, "the task lost its worker; its cancel was requested");
-      else if (fate === "released")
+      if (outcome === "dead") this.#log.error(line, "the task lost its worker too often and is dead");
+      else if (outcome === "canceled") this.#log.warn(line, "the task lost its worker; its cancel was requested");
+      else if (outcome === "released")
         this.#log.warn(
           line,
           "the task lost its worker, which does not count against it: its handler had not begun or ran in a child process; it is back at its place in line",

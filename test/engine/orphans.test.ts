@@ -29,7 +29,7 @@ describe("a queue without a handler in any process", () => {
     await past("leases", "runs");
     // By the settings that it had: here no task survives a loss.
     expect((await after.engine.upkeep.tick(0)).lost).to.deep.include.members([
-      { queue: "jobs", id: "runs", worker: "w1", losses: 1, fate: "dead" },
+      { queue: "jobs", id: "runs", worker: "w1", losses: 1, outcome: "dead" },
     ]);
     await past("dead", "runs", Date.now() - 61_000);
     await after.engine.upkeep.tick(0);

@@ -147,14 +147,14 @@ describe("the pauses between the ticks of a process", () => {
   it("begin with a line in the log for each task that the tick has ended or returned: an error if it is dead", async () => {
     const task = { id: "a", queue: "jobs" };
     const loss = { ...task, worker: "w", losses: 2 };
-    const fates = ["dead", "canceled", "released", "returned"];
+    const outcomes = ["dead", "canceled", "released", "returned"];
     const { logged } = start({
       tick: () => ({
         late: [
           { ...task, verdict: "canceled", reason: "deadline" },
           { ...task, verdict: "signaled", reason: "presence" },
         ] as never,
-        lost: fates.map((fate) => ({ ...loss, fate })) as never,
+        lost: outcomes.map((outcome) => ({ ...loss, outcome })) as never,
       }),
     });
     await time.pass(100);

@@ -69,7 +69,7 @@ export class Upkeep {
     const ticked = await this.#tick.run(partition, pausedMs);
     for (const queue of ticked.unrenewed) this.#tell(queue, "loss");
     for (const queue of ticked.waiting) this.noteWork(queue);
-    for (const { queue, fate } of ticked.lost) this.#metrics.lost.count(queue, fate);
+    for (const { queue, outcome } of ticked.lost) this.#metrics.lost.count(queue, outcome);
     if (ticked.lost.length > 0) void this.#events.lost(ticked.lost);
     return ticked;
   }

@@ -49,7 +49,7 @@ async function deliveriesOf(
   { seen, details: { webhook, past }, all }: TimelineSubject,
 ): Promise<Timeline["webhooks"]> {
   if (webhook === "") return [];
-  const ends = past.flatMap(({ fate, endedMs }) => (fate === "dead" ? [endedMs] : []));
+  const ends = past.flatMap(({ outcome, endedMs }) => (outcome === "dead" ? [endedMs] : []));
   if (seen.finishedMs !== null) ends.push(seen.finishedMs);
   const deliveries = ends.map(async (endMs) => {
     const id = `${seen.id}:webhook:${endMs}`;

@@ -139,14 +139,14 @@ export function attemptsOf(
 }
 
 function pastAttempt(
-  { number, beganMs, endedMs, fate, worker, error }: PastAttempt,
+  { number, beganMs, endedMs, outcome, worker, error }: PastAttempt,
   all: boolean,
 ): Omit<Attempt, "stack" | "log"> {
   return {
     number,
     startedAt: timestamp(beganMs),
     endedAt: timestamp(endedMs),
-    outcome: fate as Attempt["outcome"],
+    outcome: outcome as Attempt["outcome"],
     worker: (all && worker) || null,
     error: (all && error) || null,
   };

@@ -173,8 +173,8 @@ local function reclaim(call, pass, of)
       redis.call('ZADD', leases, whole(later), id)
     elseif state == S.running then
       local _, _, _, _, worker = Run.parts(run)
-      local fate, losses = Lease.lose(call, queue, id, of, pass.cap)
-      pass.lost[#pass.lost + 1] = { queue = queue, id = id, worker = worker or '', losses = losses, fate = fate }
+      local outcome, losses = Lease.lose(call, queue, id, of, pass.cap)
+      pass.lost[#pass.lost + 1] = { queue = queue, id = id, worker = worker or '', losses = losses, outcome = outcome }
     else
       redis.call('ZREM', leases, id)
     end
@@ -247,7 +247,7 @@ local function queues_to_pass(call, queues)
 end
 
 -- Returns how many joined the line; ms until a task is due, a lease ends or a deadline passes (nothing for none; 0 when the limit was
--- reached); for each task that lost its worker its fate ("released": its handler had not begun, no loss is counted), and for each that time
+-- reached); for each task that lost its worker its outcome ("released": its handler had not begun, no loss is counted), and for each that time
 -- cancels the verdict ("requested": it is running, its worker is notified) and the reason; whether any lease is held; the queues in which a
 -- worker has probably died, since a lease is not renewed; and those in which tasks wait. The limit is of the work in one call, over all
 -- queues.

@@ -18,7 +18,7 @@ export interface LostTask {
   readonly id: string;
   readonly worker: string;
   readonly losses: number;
-  readonly fate: "waiting" | "released" | "dead" | "canceled";
+  readonly outcome: "waiting" | "released" | "dead" | "canceled";
 }
 
 /** A task that is canceled by time: removed from the line, or asked to stop if it runs. */

@@ -16,8 +16,8 @@ function Attempt.leave(call, id, stay)
   redis.call('PEXPIRE', K.attempts(call, id), stay.keep)
 end
 
--- Puts a line at the head of the attempts: "attempt began ended fate worker error", times in ms, the error cut short.
---   fate  "retrying", "later" (it asked to be run again, and the attempt does not count), "lost" (with its worker), "released" (handed
+-- Puts a line at the head of the attempts: "attempt began ended outcome worker error", times in ms, the error cut short.
+--   outcome  "retrying", "later" (it asked to be run again, and the attempt does not count), "lost" (with its worker), "released" (handed
 --         back unfinished), "dead" (of one that was run again), "retried" (no attempt: it was dead, and was run again)
 function Attempt.add_past(call, id, line)
   local lines = { line }
@@ -30,7 +30,7 @@ end
 
 -- Records that the run of a task, a field of its record, is over.
 --   ended  ms, as text; nil for now
-function Attempt.note_past(call, id, run, fate, error, ended)
+function Attempt.note_past(call, id, run, outcome, error, ended)
   local fence, late, attempts, _, worker = Run.parts(run)
   local began = fence and Run.begun(fence, late)
   if not began then return end
@@ -38,7 +38,7 @@ function Attempt.note_past(call, id, run, fate, error, ended)
   -- A character may have been cut in two.
   if error and #error > MAX_ERROR_BYTES then text = string.gsub(text, '[\192-\255][\128-\191]*$', '') end
   worker = worker == '' and '-' or worker
-  Attempt.add_past(call, id, table.concat({ attempts, whole(began), ended or call.now_text, fate, worker, text }, ' '))
+  Attempt.add_past(call, id, table.concat({ attempts, whole(began), ended or call.now_text, outcome, worker, text }, ' '))
 end
 
 -- Puts an error at the head of the task's last errors.

@@ -106,8 +106,8 @@ end
 --   ends    what has ended of its queue in this call: see Complete.tasks
 --   stay    see Result.stay
 --   service its service time, ms; '' if that is the time since it was taken, 'none' if it has none
---   teller  see Notices.ended
-local function complete_one(call, ends, id, fence, service, result, stay, teller)
+--   process  see Notices.ended
+local function complete_one(call, ends, id, fence, service, result, stay, process)
   local key = task_key(call, id)
   local state, run, extra, listeners = unpack(redis.call('HMGET', key, STATE, RUN, EXTRA, LISTENERS))
   if not state then return 'unknown' end
@@ -143,7 +143,7 @@ local function complete_one(call, ends, id, fence, service, result, stay, teller
   local outcomes = ends.outcomes
   outcomes[#outcomes + 1] = call.now_text .. ' ' .. id
   if not listeners then return 'done' end
-  local told = Notices.ended(call, id, SUCCEEDED, call.now_text, stay.expires, result, listeners, teller, run)
+  local told = Notices.ended(call, id, SUCCEEDED, call.now_text, stay.expires, result, listeners, process, run)
   return told and 'done:' .. told .. ':' .. call.now_text or 'done'
 end
 
@@ -152,7 +152,7 @@ end
 -- Returns a verdict of each, in one string with a space between: see `complete` below. Where tasks of the queue asked for have ended also
 -- what note_ends returns, and the caller writes it; of all others it is written here.
 function Complete.tasks(call, args, at, asked, lane)
-  local teller, groups = args[at + ARGS.process], tonumber(args[at + ARGS.groups])
+  local process, groups = args[at + ARGS.process], tonumber(args[at + ARGS.groups])
   if groups == 0 then return '' end
   at = at + ARGS.width
   local verdicts, nth, queues = {}, 0, {}
@@ -170,7 +170,7 @@ function Complete.tasks(call, args, at, asked, lane)
     end
     for _ = 1, tasks do
       nth = nth + 1
-      verdicts[nth] = complete_one(call, ends, args[at + ID], args[at + FENCE], args[at + SERVICE], args[at + RESULT], stay, teller)
+      verdicts[nth] = complete_one(call, ends, args[at + ID], args[at + FENCE], args[at + SERVICE], args[at + RESULT], stay, process)
       at = at + WIDTH
     end
   end

@@ -57,7 +57,7 @@ export interface PastAttempt {
   readonly number: number;
   readonly beganMs: number;
   readonly endedMs: number;
-  readonly fate: string;
+  readonly outcome: string;
   /** "" if unknown. */
   readonly worker: string;
   readonly error: string;
@@ -130,14 +130,14 @@ export const details = jsonVerb<{ readonly id: string }, TaskDetails | null>({
 });
 
 function attemptOf(line: string): PastAttempt[] {
-  const [attempt, began, ended, fate, worker, ...error] = line.split(" ");
-  if (fate === undefined) return [];
+  const [attempt, began, ended, outcome, worker, ...error] = line.split(" ");
+  if (outcome === undefined) return [];
   return [
     {
       number: Number(attempt),
       beganMs: Number(began),
       endedMs: Number(ended),
-      fate,
+      outcome,
       worker: worker === "-" || worker === undefined ? "" : worker,
       error: error.join(" "),
     },

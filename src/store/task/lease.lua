@@ -69,7 +69,7 @@ local MAX_UNCOUNTED = 3
 --   ends      how its queue ends tasks: maxLost, problem, keepMs, tombstoneMs and deadMs of an item of `lose`
 --   cap       maximum number of dead tasks kept
 --   reported  whether the worker lives and reports that the process of the handler died
--- Returns its fate ("waiting", "released" if nothing was counted, "dead", "canceled") and its losses.
+-- Returns its outcome ("waiting", "released" if nothing was counted, "dead", "canceled") and its losses.
 function Lease.lose(call, queue, id, ends, cap, reported)
   local key = K.task(call, id)
   local cancel, run, lost, unbegun, restarts, noted, of_key, apart, releases, group = unpack(redis.call(
@@ -178,9 +178,9 @@ end)
 local function lose(call, key, item, cap)
   local state, run = unpack(redis.call('HMGET', key, F.state, F.run))
   if not Run.is_held(state, run, item.fence) then return 'stale' end
-  local fate = Lease.lose(call, item.queue, item.id, item, cap, true)
-  if fate == 'waiting' or fate == 'released' then Notices.work_at_end(call, item.queue) end
-  return fate, true
+  local outcome = Lease.lose(call, item.queue, item.id, item, cap, true)
+  if outcome == 'waiting' or outcome == 'released' then Notices.work_at_end(call, item.queue) end
+  return outcome, true
 end
 
 -- Reports tasks whose process died under them while the worker lives: the losses count at once, not when the lease ends. Returns a verdict

@@ -41,7 +41,7 @@ export interface RenewalAnswer {
 type ReleaseVerdict = "released" | "canceled" | "stale";
 
 /** The verdict on a task whose worker has died, see lease.lua. */
-export type LoseVerdict = LostTask["fate"] | "stale";
+export type LoseVerdict = LostTask["outcome"] | "stale";
 
 /** Reports that handlers begin. */
 export const begin = jsonVerbOnEach<BegunLease, BeginVerdict>();

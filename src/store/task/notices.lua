@@ -42,17 +42,17 @@ end
 -- Notifies of an end, with the result if that is short (nil if there is none).
 --   ended, expires  ms, as text; nil for an end with further facts, so that listeners read the task
 --   listeners, run  fields of the record; nil if the caller has not read them
---   teller  the process that tells its own listeners itself, or nil
--- Returns the attempts if the record names the teller, else nil.
-function Notices.ended(call, id, letter, ended, expires, result, listeners, teller, run)
+--   process  the one that tells its own listeners itself, or nil
+-- Returns the attempts if the record names that process, else nil.
+function Notices.ended(call, id, letter, ended, expires, result, listeners, process, run)
   if listeners == nil then listeners = redis.call('HGET', K.task(call, id), F.listeners) end
   if not listeners then return end
   local _, _, attempts = Run.parts(run or redis.call('HGET', K.task(call, id), F.run))
   attempts = attempts or '0'
-  local by_teller, text
+  local own, text
   for name in string.gmatch(listeners, '[^ .]+') do
-    if name == teller then
-      by_teller = attempts
+    if name == process then
+      own = attempts
     else
       if not text then
         text = letter .. ' ' .. id
@@ -63,7 +63,7 @@ function Notices.ended(call, id, letter, ended, expires, result, listeners, tell
       notice(call, name, text)
     end
   end
-  return by_teller
+  return own
 end
 
 -- Notifies that the result of a finished task was deleted, so that listeners read the task.

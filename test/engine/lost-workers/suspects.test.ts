@@ -42,10 +42,10 @@ describe("a suspect (a task that has lost a worker before)", () => {
 
   it("says how often it has lost a worker once that was too often", async () => {
     await suspect();
-    for (let fate = "waiting"; fate === "waiting"; ) {
+    for (let outcome = "waiting"; outcome === "waiting"; ) {
       const { task } = await take();
       await t.engine.call("begin", { ...lease(task), leaseMs: HOUR_MS, apart: false });
-      fate = await t.engine.call("lose", { ...lease(task) });
+      outcome = await t.engine.call("lose", { ...lease(task) });
     }
     const seen = await t.look("a");
     expect(seen).to.include({ state: "failed", errorCode: "worker-lost" });
@@ -71,7 +71,7 @@ describe("a suspect (a task that has lost a worker before)", () => {
     await t.redis.del(t.key("leases"));
     expect((await verify(t.redis, t.scripts, t.keys, { heal: true })).disagreeing).to.deep.equal(["a"]);
     const { lost } = await t.engine.upkeep.tick(0);
-    expect(lost).to.deep.equal([{ queue: "jobs", id: "a", worker: "w1", losses: 0, fate: "released" }]);
+    expect(lost).to.deep.equal([{ queue: "jobs", id: "a", worker: "w1", losses: 0, outcome: "released" }]);
     expect((await take()).task).to.include({ id: "a", lost: 0 });
   });
 });

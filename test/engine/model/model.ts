@@ -303,10 +303,10 @@ export class Model extends ModelTransitions {
     first: readonly string[],
     firstLate: readonly string[],
     order: readonly string[],
-  ): { promoted: number; lost: { id: string; losses: number; fate: LoseVerdict }[]; late: LateVerdict[] } {
+  ): { promoted: number; lost: { id: string; losses: number; outcome: LoseVerdict }[]; late: LateVerdict[] } {
     const late = [...new Set([...firstLate, ...this.queues.keys()])].flatMap((queue) => this.#passEnds(queue, lostBy));
     let promoted = 0;
-    const lost: { id: string; losses: number; fate: LoseVerdict }[] = [];
+    const lost: { id: string; losses: number; outcome: LoseVerdict }[] = [];
     for (const queue of new Set([...first, ...this.queues.keys()])) {
       const due = this.of(queue, "scheduled", "retrying").filter((task) => task.due < Infinity);
       for (const task of due.sort((a, b) => a.due - b.due || byId(a, b))) {
@@ -319,7 +319,7 @@ export class Model extends ModelTransitions {
       // The others go on for half of their time.
       for (const task of running) if (task.lapsed >= lostBy) task.lapsed = Infinity;
       for (const task of lapsed.sort((a, b) => a.lapsed - b.lapsed || byId(a, b))) {
-        lost.push({ id: task.id, fate: this.loseWorker(task, result, false), losses: task.lost });
+        lost.push({ id: task.id, outcome: this.loseWorker(task, result, false), losses: task.lost });
       }
       for (const task of this.dead(queue)) if (task.died === LONG_AGO) task.died = null;
     }

@@ -179,7 +179,7 @@ export async function play(world: World, call: Op): Promise<void> {
         "late",
       ).to.deep.equal(expected.late);
       expect(ticked.promoted, "promoted").to.equal(expected.promoted);
-      const lost = ticked.lost.map(({ id: of, losses, fate }) => ({ id: of, losses, fate }));
+      const lost = ticked.lost.map(({ id: of, losses, outcome }) => ({ id: of, losses, outcome }));
       expect(lost, "losses").to.deep.equal(expected.lost);
       const isTimed = (t: ModelTask) => t.ends !== null || ["scheduled", "retrying", "running"].includes(t.state);
       const isDue = [...model.tasks.values()].some(isTimed) || model.groups.ids.some((id) => model.groups.isTimed(id));

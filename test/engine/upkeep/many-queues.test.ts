@@ -58,7 +58,7 @@ describe("the tick of a partition with many queues", () => {
   it("takes several calls, which do all that is due in any of them", async () => {
     others = { [KEYS.tag(0)]: [registered("other", 7)] };
     const [first = "", later = ""] = [HERE[0], HERE[50]];
-    const lost = { queue: "own1", id: "l", worker: "w", losses: 1, fate: "waiting" } as const;
+    const lost = { queue: "own1", id: "l", worker: "w", losses: 1, outcome: "waiting" } as const;
     const late = { queue: "own1", id: "d", verdict: "canceled", reason: "deadline" } as const;
     answer = (queues) => {
       if (queues.includes(first)) return { ...NOTHING, promoted: 2, nextMs: 900, waiting: [first] };

@@ -11,9 +11,9 @@ describe("the details of a task", () => {
     return { queue: "jobs", id, fence: task?.fence ?? "" };
   };
   const past = async (id: string) =>
-    (await t.engine.call("details", { id, queue: "jobs" }))?.past.map(({ number, fate, worker, error }) => [
+    (await t.engine.call("details", { id, queue: "jobs" }))?.past.map(({ number, outcome, worker, error }) => [
       number,
-      fate,
+      outcome,
       worker,
       error,
     ]);
@@ -57,7 +57,7 @@ describe("the details of a task", () => {
     }
     const attempts = (await past("a")) ?? [];
     expect(attempts).to.have.length(10);
-    expect(new Set(attempts.map(([, fate]) => fate))).to.deep.equal(new Set(["retrying"]));
+    expect(new Set(attempts.map(([, outcome]) => outcome))).to.deep.equal(new Set(["retrying"]));
     expect(attempts[0]?.[3]).to.match(/^é{100,150}$/);
   });
 

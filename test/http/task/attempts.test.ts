@@ -13,7 +13,7 @@ import { timestamp } from "../../../src/wire/document.ts";
 describe("the attempts in a timeline", () => {
   const BEGAN_MS = 1_000_000;
   const attempt = (number: number, over: Partial<PastAttempt> = {}): PastAttempt => ({
-    ...{ number, beganMs: BEGAN_MS, endedMs: BEGAN_MS + 5, fate: "retrying", worker: "w:1", error: "no luck" },
+    ...{ number, beganMs: BEGAN_MS, endedMs: BEGAN_MS + 5, outcome: "retrying", worker: "w:1", error: "no luck" },
     ...over,
   });
   /** A task whose latest run is its n-th attempt. */
@@ -38,7 +38,7 @@ describe("the attempts in a timeline", () => {
     const [first, second] = of({}, { past: [attempt(1, { beganMs: BEGAN_MS - 100 })], n: 2 }).attempts;
     expect([first?.number, second?.number]).to.deep.equal([1, 2]);
     // A retry of a dead task has another number than the attempt that begins with it.
-    expect(of({}, { past: [attempt(0, { fate: "retried" })] }).attempts).to.have.length(2);
+    expect(of({}, { past: [attempt(0, { outcome: "retried" })] }).attempts).to.have.length(2);
     // An attempt may be handed back without counting, and the next then has the same number.
     expect(of({}, { past: [attempt(1, { beganMs: BEGAN_MS - 1 })] }).attempts).to.have.length(2);
   });
