@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import net from "node:net";
 import { fileURLToPath } from "node:url";
-import { isRunning } from "../../src/store/servers/native/process-identity.ts";
+import { isRunning } from "../../src/store/servers/native/data-lock.ts";
 import { eventually } from "../shared/eventually.ts";
 
 /** Resolves when the process is gone, whoever its parent is. */

@@ -9,7 +9,7 @@ import { probeExternal } from "./external.ts";
 import { DirectoryInUseError } from "./native/data-lock.ts";
 import { startNativeStore } from "./native/native.ts";
 import { findServerBinary } from "./native/server-binary.ts";
-import { readSocketFile } from "./native/socket-file.ts";
+import { readSocketFile } from "./socket.ts";
 
 /** The store of this start. */
 export interface ProvisionedStore {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
-import { mkdtemp, realpath, stat } from "node:fs/promises";
+import { mkdtemp, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { messageOf, StartError } from "../../errors.ts";
@@ -41,4 +41,22 @@ export async function makeSocket(): Promise<string> {
 /** Removes a socket and its folder; idempotent. */
 export function removeSocket(socket: string): void {
   if (!WINDOWS) rmSync(path.dirname(socket), { recursive: true, force: true });
+}
+
+/** A file in a data directory that says where its store listens. Only the same user can read it, and may connect. */
+const fileOf = (dir: string): string => path.join(dir, "store.socket");
+
+/** Records where the store of a data directory listens, for other commands of this user. */
+export async function writeSocketFile(dir: string, socket: string): Promise<void> {
+  await writeFile(fileOf(dir), socket, { mode: 0o600 });
+}
+
+/** Where the store of a data directory listens; undefined if that is not recorded. */
+export async function readSocketFile(dir: string): Promise<string | undefined> {
+  return (await readFile(fileOf(dir), "utf8").catch(() => "")) || undefined;
+}
+
+/** Idempotent. */
+export async function removeSocketFile(dir: string): Promise<void> {
+  await rm(fileOf(dir), { force: true });
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { loadHandlers } from "../../../src/handler/load.ts";
-import { isRunning } from "../../../src/store/servers/native/process-identity.ts";
+import { isRunning } from "../../../src/store/servers/native/data-lock.ts";
 import { processGone } from "../../helpers/process.ts";
 import { openProcesses } from "../../helpers/process-group.ts";
 import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";

@@ -1,9 +1,9 @@
+import { readFileSync } from "node:fs";
 import { mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { messageOf, StartError } from "../../../errors.ts";
 import type { Logger } from "../../../log.ts";
-import { birthOf, isRunning, UNKNOWN_BIRTH } from "./process-identity.ts";
 
 /** Another process that checks the lock appears in it for a moment, so it is checked again this many times. */
 const CHECKS = 5;
@@ -139,4 +139,46 @@ function inUse(dir: string, pid: number, file = ""): DirectoryInUseError {
     pid,
     `the data directory ${dir} is in use by process ${pid}; stop it, or set DATA_DIR to another directory${doubt}`,
   );
+}
+
+/** The start time where the system does not report one. */
+const UNKNOWN_BIRTH = "0";
+
+/**
+ * When a process started, as a text that distinguishes it from other processes with the same id: ids are reused, in containers
+ * after every restart. Only Linux reports it without running another program; elsewhere it is `"0"`.
+ */
+function birthOf(pid: number): string {
+  try {
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").slice(0, 8);
+    return `${boot}.${statOf(pid)[19] ?? UNKNOWN_BIRTH}`;
+  } catch {
+    return UNKNOWN_BIRTH;
+  }
+}
+
+/**
+ * Whether a process is running; a zombie is not.
+ * @param birth its earlier {@link birthOf}, to exclude another process with the same id
+ */
+export function isRunning(pid: number, birth = UNKNOWN_BIRTH): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: it exists, but belongs to another user.
+    if (!(error instanceof Error && "code" in error && error.code === "EPERM")) return false;
+  }
+  try {
+    if (statOf(pid)[0] === "Z") return false;
+  } catch {
+    // There is no /proc, or the process has just ended: the result of the signal counts.
+  }
+  const current = birthOf(pid);
+  return birth === UNKNOWN_BIRTH || current === UNKNOWN_BIRTH || birth === current;
+}
+
+/** The fields of /proc/<pid>/stat from the third, the state; the second, a name in brackets, may contain anything. */
+function statOf(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
