@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect } from "chai";
 import type { Redis } from "ioredis";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
-import { connectOnce } from "../../src/store/servers/probe.ts";
+import { connectOnce } from "../../src/store/servers/connect-once.ts";
 import { runCli } from "../helpers/cli.ts";
 import { startServer } from "../helpers/http/server.ts";
 import { storeKind } from "../helpers/store/run-store.ts";

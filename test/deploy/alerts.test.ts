@@ -6,7 +6,7 @@ import path from "node:path";
 import { expect } from "chai";
 import type { Redis } from "ioredis";
 import { parse } from "yaml";
-import { connectOnce } from "../../src/store/servers/probe.ts";
+import { connectOnce } from "../../src/store/servers/connect-once.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { exchange } from "../helpers/http/server.ts";
 import { type Prometheus, startPrometheus } from "../helpers/prometheus.ts";
@@ -188,7 +188,9 @@ withPrometheus(`the alerts${program ? "" : " (need prometheus of Debian's packag
     await fire("PaihaoEventLoopBlocked warning", "PaihaoEventLoopBlocked critical");
     // Not only since the process is young: its counter began at 0, so that this one loss is an increase.
     await eventually(async () => {
-      const lost = await prometheus?.query('increase(paihao_lost_tasks_total{queue="blocking", outcome="dead"}[5m]) > 0');
+      const lost = await prometheus?.query(
+        'increase(paihao_lost_tasks_total{queue="blocking", outcome="dead"}[5m]) > 0',
+      );
       expect(lost).to.have.length.above(0);
     });
     await endProcesses([worker]);

@@ -8,7 +8,7 @@ import { inEachPartition } from "../../src/handler/internal-queues.ts";
 import { createLog } from "../../src/log.ts";
 import { Loop } from "../../src/loop.ts";
 import { Keys } from "../../src/store/keys.ts";
-import { connectOnce } from "../../src/store/servers/probe.ts";
+import { connectOnce } from "../../src/store/servers/connect-once.ts";
 import { isOutcome } from "../../src/task.ts";
 import { Worker, type WorkerOptions } from "../../src/workers/worker.ts";
 import { eventually } from "../shared/eventually.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { messageOf } from "../../src/errors.ts";
 import { createLog } from "../../src/log.ts";
-import { connectOnce, whenLoaded } from "../../src/store/servers/probe.ts";
+import { connectOnce, whenLoaded } from "../../src/store/servers/connect-once.ts";
 import { eventually } from "./eventually.ts";
 import { reservePort } from "./ports.ts";
 

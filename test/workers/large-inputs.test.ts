@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { ProblemError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { Keys } from "../../src/store/keys.ts";
-import { connectOnce } from "../../src/store/servers/probe.ts";
+import { connectOnce } from "../../src/store/servers/connect-once.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 

@@ -3,7 +3,7 @@ import { mock } from "node:test";
 import { expect } from "chai";
 import { ProblemError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
-import { connectOnce } from "../../src/store/servers/probe.ts";
+import { connectOnce } from "../../src/store/servers/connect-once.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { storeUrl, storeUrlAs } from "../helpers/store/run-store.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";

@@ -8,13 +8,13 @@ import { messageOf, reasonOf, StartError } from "../../errors.ts";
 import { PARTS } from "../../extras/extras.ts";
 import { isInternalQueue } from "../../handler/internal-queues.ts";
 import type { Logger } from "../../log.ts";
-import { missingAccess } from "../../store/access.ts";
 import { nodesOf } from "../../store/cluster-routing.ts";
 import { type Connection, isCluster, mastersOf } from "../../store/connection.ts";
 import { Confirmation, checkDurability, durabilityProblem } from "../../store/durability.ts";
 import { Keys } from "../../store/keys.ts";
 import { scriptsOf } from "../../store/library/scripts.ts";
 import type { QueueRow } from "../../store/line/queue.ts";
+import { missingRights } from "../../store/rights.ts";
 import { checkServer, persistenceProblem, readInfo } from "../../store/servers/check-server.ts";
 import { refusalOf } from "../../store/store-error.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
@@ -164,7 +164,7 @@ export async function checkAccess(connection: Connection, config: Config): Promi
   const { durability, strictResultTtl } = config;
   const keys = new Keys(config.keyPrefix, config.partitions);
   try {
-    const missing = await missingAccess({ connection, keys, config, parts: PARTS });
+    const missing = await missingRights({ connection, keys, config, parts: PARTS });
     if (missing !== undefined) return [split("rights", missing)];
     const findings = [ok("writes", "accepted, and messages arrive")];
     if (durability === "memory") return findings;

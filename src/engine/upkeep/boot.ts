@@ -6,7 +6,6 @@ import type { Logger } from "../../log.ts";
 import type { StoreNode } from "../../metrics/gauges.ts";
 import { Metrics } from "../../metrics/metrics.ts";
 import { redaction } from "../../redact.ts";
-import { missingAccess } from "../../store/access.ts";
 import { type Connection, connect, LARGE_VALUE_MS } from "../../store/connection.ts";
 import { checkDurability, durabilityProblem } from "../../store/durability.ts";
 import { Keys } from "../../store/keys.ts";
@@ -14,6 +13,7 @@ import type { LibraryPart } from "../../store/library/assemble.ts";
 import { libraryOf, reserveOn, scriptsOf } from "../../store/library/scripts.ts";
 import { openStandby } from "../../store/line/standby.ts";
 import { PubSub } from "../../store/pubsub.ts";
+import { missingRights } from "../../store/rights.ts";
 import { checkServer, readNodes } from "../../store/servers/check-server.ts";
 import { refusalOf } from "../../store/store-error.ts";
 import { packageVersion } from "../../version.ts";
@@ -140,11 +140,11 @@ export async function openEngine(
  * Waits until the store takes writes, for a while; and until it has the library, for however long it is full: the tasks that fill it cannot
  * run before. @throws StartError that says why it takes no writes, or what its user may not do
  */
-async function whenUsable(parts: Parameters<typeof missingAccess>[0], log: Logger): Promise<void> {
+async function whenUsable(parts: Parameters<typeof missingRights>[0], log: Logger): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   for (let tellAtMs = 0; ; ) {
     try {
-      const missing = await missingAccess(parts);
+      const missing = await missingRights(parts);
       if (missing === undefined) return;
       throw new StartError(missing);
     } catch (error) {

@@ -3,7 +3,7 @@ import { parseRedisUrl, placeOf, REDIS_URL_FORMS } from "../../config/redis-url.
 import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { checkServer } from "./check-server.ts";
-import { connectOnce, whenLoaded } from "./probe.ts";
+import { connectOnce, whenLoaded } from "./connect-once.ts";
 
 /** How long to wait for an unreachable Redis, which may be starting at the same time. */
 const PATIENCE_MS = 5_000;

@@ -5,7 +5,7 @@ import type { Redis } from "ioredis";
 import { readConfig } from "../../../src/config/config.ts";
 import { openEngine } from "../../../src/engine/upkeep/boot.ts";
 import { createLog } from "../../../src/log.ts";
-import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { connectOnce } from "../../../src/store/servers/connect-once.ts";
 import { type Receiver, startReceiver } from "../../extras/webhooks/receiver.ts";
 import { runCli } from "../../helpers/cli.ts";
 import { startServer } from "../../helpers/http/server.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Keys } from "../../../src/store/keys.ts";
-import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { connectOnce } from "../../../src/store/servers/connect-once.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { verdictsOf } from "../../helpers/http/batch.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";

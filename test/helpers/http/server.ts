@@ -6,7 +6,7 @@ import { createLog } from "../../../src/log.ts";
 import type { Running } from "../../../src/running.ts";
 import { type StartParts, start } from "../../../src/server.ts";
 import { Keys, START } from "../../../src/store/keys.ts";
-import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { connectOnce } from "../../../src/store/servers/connect-once.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { storeUrl, uniquePrefix } from "../store/run-store.ts";
 import { removeKeys } from "../store/scan.ts";

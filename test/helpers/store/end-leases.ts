@@ -1,5 +1,5 @@
 import { Keys } from "../../../src/store/keys.ts";
-import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { connectOnce } from "../../../src/store/servers/connect-once.ts";
 import { eventually } from "../../shared/eventually.ts";
 import { storeUrl } from "./run-store.ts";
 import { storedKey } from "./stored.ts";

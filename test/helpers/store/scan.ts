@@ -1,5 +1,5 @@
 import { type Connection, isCluster, mastersOf } from "../../../src/store/connection.ts";
-import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { connectOnce } from "../../../src/store/servers/connect-once.ts";
 
 /** The keys that a pattern matches, on every node. */
 export async function keysLike(connection: Connection, match: string): Promise<string[]> {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { connectOnce } from "../../../src/store/servers/connect-once.ts";
 import { BUSY_MS } from "../../helpers/busy.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { type Answer, exchange, startServer, type TestServer } from "../../helpers/http/server.ts";

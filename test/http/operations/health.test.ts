@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { connectOnce } from "../../../src/store/servers/connect-once.ts";
 import { BUSY_MS } from "../../helpers/busy.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";

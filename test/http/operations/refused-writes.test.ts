@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Redis } from "ioredis";
-import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { connectOnce } from "../../../src/store/servers/connect-once.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
 import { keepFromSaving } from "../../helpers/store/unsaved.ts";

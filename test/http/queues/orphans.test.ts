@@ -2,7 +2,7 @@ import path from "node:path";
 import { expect } from "chai";
 import { queueLines } from "../../../src/cli/commands/queues.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { connectOnce } from "../../../src/store/servers/connect-once.ts";
 import type { Queue } from "../../../src/wire/queue.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { storeUrl } from "../../helpers/store/run-store.ts";

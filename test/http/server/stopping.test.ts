@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import http from "node:http";
 import { expect } from "chai";
 import type { Handler } from "../../../src/handler/define.ts";
-import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { connectOnce } from "../../../src/store/servers/connect-once.ts";
 import * as fixtures from "../../fixtures/handlers/workers/handlers.ts";
 import { readEvents } from "../../helpers/http/events.ts";
 import { type Answer, exchange, type Sent } from "../../helpers/http/server.ts";

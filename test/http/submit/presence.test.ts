@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Connection } from "../../../src/store/connection.ts";
-import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { connectOnce } from "../../../src/store/servers/connect-once.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { readEvents } from "../../helpers/http/events.ts";

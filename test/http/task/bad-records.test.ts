@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Redis } from "ioredis";
 import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { connectOnce } from "../../../src/store/servers/connect-once.ts";
 import { readEvents } from "../../helpers/http/events.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { storeUrl } from "../../helpers/store/run-store.ts";

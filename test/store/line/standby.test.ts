@@ -4,7 +4,7 @@ import { createLog } from "../../../src/log.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import { reserveOn } from "../../../src/store/library/scripts.ts";
 import { openStandby } from "../../../src/store/line/standby.ts";
-import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { connectOnce } from "../../../src/store/servers/connect-once.ts";
 import { type PrivateRedis, startRedis } from "../../shared/redis-server.ts";
 
 describe("a connection on which requests wait", () => {

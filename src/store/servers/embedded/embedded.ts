@@ -7,7 +7,7 @@ import { messageOf, StartError } from "../../../errors.ts";
 import type { Logger } from "../../../log.ts";
 import { withTimeout } from "../../../net/deadline.ts";
 import { checkServer } from "../check-server.ts";
-import { connectOnce } from "../probe.ts";
+import { connectOnce } from "../connect-once.ts";
 import { type ChildStore, Respawner, type StoreChild } from "../respawner.ts";
 import { makeSocket, removeSocket } from "../socket.ts";
 import type { EmbeddedMessage } from "./embedded-server.ts";

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { socketUrl } from "../../../config/redis-url.ts";
 import { messageOf, StartError } from "../../../errors.ts";
 import type { Logger } from "../../../log.ts";
-import { connectOnce, whenLoaded } from "../probe.ts";
+import { connectOnce, whenLoaded } from "../connect-once.ts";
 import { type ChildStore, Respawner, type StoreChild } from "../respawner.ts";
 import { makeSocket, removeSocket, removeSocketFile, writeSocketFile } from "../socket.ts";
 import { DataLock } from "./data-lock.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Keys, START } from "../../../../src/store/keys.ts";
-import { connectOnce } from "../../../../src/store/servers/probe.ts";
+import { connectOnce } from "../../../../src/store/servers/connect-once.ts";
 import { dashboardTest } from "../../../helpers/http/dashboard.ts";
 import { storeUrl } from "../../../helpers/store/run-store.ts";
 import { eventually } from "../../../shared/eventually.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { connectOnce } from "../../../../src/store/servers/probe.ts";
+import { connectOnce } from "../../../../src/store/servers/connect-once.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { dashboardTest } from "../../../helpers/http/dashboard.ts";
 import { storeUrl } from "../../../helpers/store/run-store.ts";

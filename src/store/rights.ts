@@ -10,8 +10,8 @@ import { scriptsOf } from "./library/scripts.ts";
 import type { RefusedCommand } from "./ops/deployment.ts";
 import { storeError } from "./store-error.ts";
 
-/** What {@link missingAccess} examines. */
-interface AccessParts {
+/** What {@link missingRights} examines. */
+interface RightsParts {
   readonly connection: Connection;
   readonly keys: Keys;
   readonly config: Pick<Config, "durability" | "strictResultTtl" | "rateLimit">;
@@ -24,7 +24,7 @@ interface AccessParts {
  * @returns what the store's user may not do, as a sentence that says how to allow it; undefined if it may do everything
  * @throws ProblemError store-unavailable if the store takes no writes
  */
-export async function missingAccess({ connection, keys, config, parts }: AccessParts): Promise<string | undefined> {
+export async function missingRights({ connection, keys, config, parts }: RightsParts): Promise<string | undefined> {
   const { durability, strictResultTtl, rateLimit } = config;
   const sharded = isCluster(connection);
   const tag = keys.tag(0);
