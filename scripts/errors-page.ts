@@ -4,7 +4,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorEntries } from "../src/errors.ts";
-import { explain } from "../src/http/problems/texts.ts";
+import { explain } from "../src/http/problems/explanation.ts";
 
 /** Where the page is. */
 export const ERRORS_PAGE = join(import.meta.dirname, "../docs/errors.md");

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import { ERRORS_PAGE, errorsPage } from "../../scripts/errors-page.ts";
 import { errorEntries } from "../../src/errors.ts";
-import { explain } from "../../src/http/problems/texts.ts";
+import { explain } from "../../src/http/problems/explanation.ts";
 
 describe("docs/errors.md", () => {
   const page = readFileSync(ERRORS_PAGE, "utf8");

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Extension } from "../../extension.ts";
-import type { ProblemExplanation } from "../../http/problems/texts.ts";
+import type { ProblemExplanation } from "../../http/problems/explanation.ts";
 import { linkTo } from "../../http/request/forwarded.ts";
 import { html, replyPage } from "./page.ts";
 import { pageRoutes } from "./routes.ts";

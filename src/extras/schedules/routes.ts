@@ -5,7 +5,7 @@ import type { Engine } from "../../engine/engine.ts";
 import { ProblemError } from "../../errors.ts";
 import type { Api } from "../../http/api.ts";
 import { logAction } from "../../http/audit-log.ts";
-import { requestId } from "../../http/middleware/request.ts";
+import { requestId } from "../../http/headers/request-id.ts";
 import { parameterRefs } from "../../http/openapi/parameters.ts";
 import { empty, json, jsonBody, responseRef } from "../../http/openapi/responses.ts";
 import { accessOf } from "../../http/request/access.ts";

@@ -10,14 +10,13 @@ import { ProblemError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
 import { wrongParameter } from "../../wire/request.ts";
-import type { SubmitOptions } from "../../wire/submission.ts";
+import { LINE_MEMBERS, type SubmitOptions, withMembers } from "../../wire/submission.ts";
 import type { Api } from "../api.ts";
-import type { IdSecret } from "../headers/request-id.ts";
+import { checkedId, type IdSecret } from "../headers/request-id.ts";
 import type { OwnedTask } from "../request/access.ts";
 import { type CheckedInput, checkJson, parseJson } from "../request/body.ts";
 import { refusalOf } from "../submit/refusal.ts";
 import { linksFor } from "../task/links.ts";
-import { type Envelope, readEnvelope } from "./envelope.ts";
 import { type BatchVerdicts, type LineVerdict, type RefusedLine, refusedLine } from "./line-verdict.ts";
 import { type BodyLine, LF, LineSplitter } from "./split-lines.ts";
 
@@ -203,3 +202,35 @@ export type OpenGroup = (
   api: { readonly engine: Engine; readonly idSecret: IdSecret; readonly log: Logger },
   asked: AskedGroup,
 ) => Promise<OpenedGroup>;
+
+/** A line of a batch: the input, and the options of its task. */
+interface Envelope {
+  /** As JSON text. */
+  readonly input: string;
+  /** Parsed. */
+  readonly value: unknown;
+  readonly id?: string;
+  readonly options: SubmitOptions;
+}
+
+const MEMBERS = ["id", "input", ...Object.keys(LINE_MEMBERS)];
+
+/**
+ * Reads `{ "id"?, "input", "priority"?, "delay"?, "deadline"?, "presence"? }`. Unknown members are refused, since a misspelt one would be ignored.
+ * @param defaults the options of the batch
+ * @throws ProblemError malformed-json, invalid-input of a number too large, or invalid-parameter that names the member
+ */
+function readEnvelope(text: string, defaults: SubmitOptions): Envelope {
+  const value = parseJson(text);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw wrongParameter("envelope", 'expected an object such as {"input":{},"priority":0}');
+  }
+  const unknown = Object.keys(value).find((name) => !MEMBERS.includes(name));
+  if (unknown !== undefined) {
+    throw wrongParameter(unknown.slice(0, 64), `not a member of an envelope, expected ${MEMBERS.join(", ")}`);
+  }
+  const { id, input, ...members }: Partial<Record<string, unknown>> = { ...value };
+  if (input === undefined) throw wrongParameter("input", "missing");
+  const options = withMembers(defaults, members);
+  return { input: JSON.stringify(input), value: input, options, ...(id !== undefined && { id: checkedId(id) }) };
+}

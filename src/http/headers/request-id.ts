@@ -1,8 +1,10 @@
 import { createHmac, randomUUID } from "node:crypto";
+import type { Context } from "koa";
 import { stringify } from "uuid";
 import { ProblemError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
 import { mayBeChosen } from "../../task.ts";
+import { wrongParameter } from "../../wire/request.ts";
 import { DEFAULT_QUEUE, type Route, routeOf } from "../route.ts";
 
 /** Visible ASCII, with the length limit of the header's drafts. */
@@ -83,4 +85,18 @@ function bareKey(header: string): string | undefined {
   const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(value);
   const key = quoted ? (quoted[1] ?? "").replace(/\\(.)/g, "$1") : value;
   return KEY_FORM.test(key) && (quoted !== null || !value.startsWith('"')) ? key : undefined;
+}
+
+/** The correlation id of a request. */
+export function requestId(ctx: Pick<Context, "state">): string {
+  return ctx.state.requestId;
+}
+
+/** An id that a caller has chosen. @throws ProblemError invalid-parameter */
+export function checkedId(id: unknown): string {
+  if (typeof id === "string" && mayBeChosen(id)) return id;
+  throw wrongParameter(
+    "id",
+    "expected 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit, not ending as those of schedules do (~20261126T030000Z)",
+  );
 }

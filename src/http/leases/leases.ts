@@ -11,10 +11,18 @@ import type { Lease as HeldLease } from "../../store/task/lease.ts";
 import { type Answer, isId } from "../../task.ts";
 import { traceHeadersOf } from "../../trace/trace-context.ts";
 import { timestamp } from "../../wire/document.ts";
-import type { Lease, Renewal } from "../../wire/lease.ts";
-import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../wire/lease.ts";
+import {
+  completeBody,
+  failBody,
+  type Lease,
+  outputBody,
+  progressBody,
+  type Renewal,
+  renewBody,
+  takeBody,
+} from "../../wire/lease.ts";
 import type { Api } from "../api.ts";
-import { requestId } from "../middleware/request.ts";
+import { requestId } from "../headers/request-id.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { empty, json, jsonBody } from "../openapi/responses.ts";
 import { accessOf } from "../request/access.ts";

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import type { KeyRing } from "../../auth/key-ring.ts";
 import type { LinkKind, LinkSigner } from "../../auth/link-signer.ts";
 import { ProblemError } from "../../errors.ts";
-import { type Access, accessOf, hasScope, keyAccess, type ShownLink } from "../request/access.ts";
+import { type Access, accessOf, forbidden, hasScope, keyAccess, type ShownLink } from "../request/access.ts";
 import { hasEffects, type Route, routeOf } from "../route.ts";
 
 /** `Bearer` and a token; the scheme in any case (RFC 9110 §11.1, RFC 6750 §2.1). */
@@ -89,13 +89,5 @@ function unauthenticated({ key }: Access): ProblemError {
   const error = key === "invalid" ? ', error="invalid_token"' : "";
   return new ProblemError("unauthenticated", undefined, {
     headers: { "WWW-Authenticate": `Bearer realm="paihao"${error}` },
-  });
-}
-
-/** The error of an API key that is valid, but lacks the scope. */
-export function forbidden(scopes: readonly string[]): ProblemError {
-  return new ProblemError("forbidden", `This needs an API key with the scope ${scopes.join(" or ")}.`, {
-    headers: { "WWW-Authenticate": `Bearer realm="paihao", error="insufficient_scope", scope="${scopes[0]}"` },
-    extensions: { scopes },
   });
 }

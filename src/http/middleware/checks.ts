@@ -3,7 +3,7 @@ import type { Context } from "koa";
 import type { ServedHosts } from "../../config/config.ts";
 import { PROBLEM_TYPE } from "../../engine/tasks/result.ts";
 import { ProblemError } from "../../errors.ts";
-import { bareProblem } from "../problems/client-error.ts";
+import { bareProblem } from "../problems/problem.ts";
 import { hostOf, namedIn, schemeOf, shownHost } from "../request/forwarded.ts";
 import { hasEffects, METHODS, routeOf } from "../route.ts";
 import { authorize } from "./authorize.ts";

@@ -1,17 +1,17 @@
 import type { Context, Middleware } from "koa";
 import type { KeyRing } from "../../auth/key-ring.ts";
 import type { LinkSigner } from "../../auth/link-signer.ts";
+import type { Engine } from "../../engine/engine.ts";
 import { type ErrorCode, ProblemError } from "../../errors.ts";
 import { type Logger, runInScope } from "../../log.ts";
-import type { Api } from "../api.ts";
 import { type IdSecret, requestIdOf } from "../headers/request-id.ts";
 import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
+import { replyProblem } from "../problems/problem.ts";
 import { prefersHtml } from "../request/accept.ts";
 import { type Access, accessOf, openAccess } from "../request/access.ts";
 import { forwardedPrefix } from "../request/forwarded.ts";
 import { routeOf } from "../route.ts";
 import { noteCommonFields, setCommonFields } from "../server/response.ts";
-import { replyProblem } from "../task/reply.ts";
 import { fromOwnPage, sentAccess } from "./authorize.ts";
 import { type Rules, requestCheck } from "./checks.ts";
 import { countRequest, type RateLimit } from "./rate-limit.ts";
@@ -24,6 +24,14 @@ export interface RequestOptions extends Rules {
   readonly idSecret: IdSecret;
   /** Done around each answer. */
   readonly around: readonly Middleware[];
+}
+
+/** What answers to requests depend on, whatever they ask for. */
+interface RequestServices {
+  readonly log: Logger;
+  readonly engine: Pick<Engine, "metrics" | "keys">;
+  /** Fires when the server begins to stop. */
+  readonly stopping: AbortSignal;
 }
 
 /** Codes for responses of Koa and the router that have no body. */
@@ -51,7 +59,7 @@ export type AnswerRequest = (ctx: Context, run: () => unknown) => Promise<unknow
  * level info: method, path, status, milliseconds and the name of the API key. The query is not logged, since it may contain a signature.
  */
 export function answerRequests(
-  { log, engine, stopping }: Pick<Api, "log" | "engine" | "stopping">,
+  { log, engine, stopping }: RequestServices,
   { keyRing, signer, rateLimit, idSecret, around, ...rules }: RequestOptions,
 ): AnswerRequest {
   const { metrics, keys } = engine;
@@ -108,11 +116,6 @@ export function answerRequests(
     // listener here needs the id.
     return runInScope({ requestId: id }, all);
   };
-}
-
-/** The correlation id of a request. */
-export function requestId(ctx: Pick<Context, "state">): string {
-  return ctx.state.requestId;
 }
 
 /** Turns an error into a problem document, or into the page that the route has for it; an unexpected one is logged in full and shown as `internal`. */

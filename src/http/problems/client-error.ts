@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { PROBLEM_TYPE } from "../../engine/tasks/result.ts";
-import { linger } from "../server/linger.ts";
-import { type ProblemDocument, problemDocument } from "./problem.ts";
+import { linger } from "../server/unread.ts";
+import { bareProblem, type ProblemDocument, problemDocument } from "./problem.ts";
 
 /** The error of Node for a request that its parser refused. */
 export interface ClientError extends Error {
@@ -81,10 +81,4 @@ function problemOfClientError({ code = "", rawPacket }: ClientError): ProblemDoc
 function isWithinTarget(packet: Buffer): boolean {
   const end = packet.indexOf(LF);
   return (end < 0 || end > HEAD_BYTES) && BEGUN.test(packet.toString("latin1", 0, 40));
-}
-
-/** A problem that is not in the catalogue, since its status says everything (RFC 9457 §4.2.1). */
-export function bareProblem(status: number, detail?: string): ProblemDocument {
-  const title = STATUS_CODES[status] ?? "";
-  return { type: "about:blank", title, status, ...(detail === undefined ? {} : { detail }) };
 }

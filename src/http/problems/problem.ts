@@ -1,3 +1,6 @@
+import { STATUS_CODES } from "node:http";
+import type { Context } from "koa";
+import { PROBLEM_TYPE } from "../../engine/tasks/result.ts";
 import { type ErrorCode, errorEntry, ProblemError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { AnyProblem } from "../../wire/problem.ts";
@@ -37,4 +40,34 @@ export function problemOf(error: unknown, log: Logger): ProblemDocument {
   if (error instanceof ProblemError) return problemDocument(error.code, error.message || undefined, error.extensions);
   log.error({ err: error }, "http: unexpected error; answered as internal");
   return problemDocument("internal");
+}
+
+/** Answers with a problem document of the catalogue (RFC 9457). */
+export function replyProblem(
+  ctx: Context,
+  code: ErrorCode,
+  detail?: string,
+  extensions: Readonly<Record<string, unknown>> = {},
+): void {
+  const document = shownProblem(ctx, problemDocument(code, detail, extensions));
+  replyDocument(ctx, { status: errorEntry(code).status, document });
+}
+
+/** Answers with a problem document. */
+export function replyDocument(ctx: Context, { status, document }: ReplyProblem): void {
+  ctx.status = status;
+  ctx.type = PROBLEM_TYPE;
+  ctx.body = JSON.stringify(document);
+}
+
+/** A problem document, with its status. */
+export interface ReplyProblem {
+  readonly status: number;
+  readonly document: Readonly<Record<string, unknown>>;
+}
+
+/** A problem that is not in the catalogue, since its status says everything (RFC 9457 §4.2.1). */
+export function bareProblem(status: number, detail?: string): ProblemDocument {
+  const title = STATUS_CODES[status] ?? "";
+  return { type: "about:blank", title, status, ...(detail === undefined ? {} : { detail }) };
 }

@@ -1,5 +1,4 @@
-import { type ErrorCode, errorEntry } from "../../errors.ts";
-import { type ProblemDocument, problemDocument } from "./problem.ts";
+import type { ErrorCode } from "../../errors.ts";
 
 /** The explanation of a code for the caller who gets it. */
 interface ProblemText {
@@ -16,7 +15,7 @@ const TASK = { id: ID, queue: "thumbnails" };
 const ETA = { seconds: 3.1, low: 2.2, high: 4.6, basis: "history", samples: 184 };
 
 /** One text for every code of the catalogue; the pages `/problems/{code}` and docs/errors.md are generated from it. */
-const texts: Readonly<Record<ErrorCode, ProblemText>> = {
+export const texts: Readonly<Record<ErrorCode, ProblemText>> = {
   "malformed-json": {
     meaning:
       "The body, or a line of a batch, is not valid JSON: it is empty, cut off, not UTF-8, or nested too deeply.",
@@ -249,22 +248,3 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     example: { detail: "The task continues: collect its result at Location.", ...TASK, state: "running" },
   },
 };
-
-/** The explanation of a code, for programs and people. */
-export interface ProblemExplanation {
-  readonly type: string;
-  readonly code: ErrorCode;
-  readonly status: number;
-  readonly title: string;
-  readonly meaning: string;
-  readonly action: string;
-  readonly example: ProblemDocument;
-}
-
-/** Explains a code of the catalogue. */
-export function explain(code: ErrorCode): ProblemExplanation {
-  const { status, title } = errorEntry(code);
-  const { meaning, action, example: { detail, ...members } = {} } = texts[code];
-  const example = problemDocument(code, detail, members);
-  return { type: `/problems/${code}`, code, status, title, meaning, action, example };
-}

@@ -4,7 +4,7 @@ import type { Context } from "koa";
 import { type ApiKey, SCOPES, type Scope } from "../../auth/api-key.ts";
 import type { LinkKind, LinkSigner, SignedSubject } from "../../auth/link-signer.ts";
 import type { Inspection } from "../../engine/watch/inspect.ts";
-import type { ProblemError } from "../../errors.ts";
+import { ProblemError } from "../../errors.ts";
 import type { Route } from "../route.ts";
 import { withoutPort } from "./forwarded.ts";
 
@@ -116,4 +116,12 @@ function networkOf(address: string): string {
     .slice(0, 4)
     .map((part) => part.toString(16))
     .join(":")}::/64`;
+}
+
+/** The error of an API key that is valid, but lacks the scope. */
+export function forbidden(scopes: readonly string[]): ProblemError {
+  return new ProblemError("forbidden", `This needs an API key with the scope ${scopes.join(" or ")}.`, {
+    headers: { "WWW-Authenticate": `Bearer realm="paihao", error="insufficient_scope", scope="${scopes[0]}"` },
+    extensions: { scopes },
+  });
 }

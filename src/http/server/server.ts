@@ -7,8 +7,7 @@ import { StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { Role } from "../../loop.ts";
 import { HEAD_BYTES, refuse } from "../problems/client-error.ts";
-import { linger } from "./linger.ts";
-import { limitUnread, UNREAD_DEFAULTS } from "./unread.ts";
+import { limitUnread, linger, UNREAD_DEFAULTS } from "./unread.ts";
 
 /** Time limits of connections and requests, ms. */
 export const HTTP_DEFAULTS = {

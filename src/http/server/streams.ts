@@ -2,10 +2,9 @@ import type { ServerResponse } from "node:http";
 import type { Context } from "koa";
 import { ProblemError } from "../../errors.ts";
 import { oneParameter } from "../../wire/request.ts";
-import { sendParts } from "../live/send-parts.ts";
 import { senderOf } from "../request/access.ts";
 import { searchOf } from "../request/parameters.ts";
-import { handOver, whenClosed } from "./response.ts";
+import { handOver, sendParts, whenClosed } from "./response.ts";
 
 /** Settings of streams. */
 export const STREAM_DEFAULTS = {

@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 
 /** What all clients together may leave unread, and how often that is checked, ms. */
 export const UNREAD_DEFAULTS = {
@@ -42,4 +43,23 @@ export function limitUnread(server: Server, limits: Limits): void {
     timer = setInterval(look, limits.lookEveryMs).unref();
   });
   server.on("close", () => clearInterval(timer));
+}
+
+/** How long a client may go on sending a request that has been answered, ms, and how much. */
+const LINGER = { ms: 10_000, bytes: 64 * 1024 ** 2, lookEveryMs: 100 } as const;
+
+/**
+ * Gives a client time to send the rest of a request that has been answered, which is read and discarded: closing a connection with
+ * unread bytes resets it, and the client could lose the answer (RFC 9112 §9.6). Closes the connection after {@link LINGER}, unless the
+ * returned function is called before.
+ */
+export function linger(socket: Duplex & { readonly bytesRead?: number }): () => void {
+  const { bytesRead = 0 } = socket;
+  const deadline = performance.now() + LINGER.ms;
+  const timer = setInterval(() => {
+    if (performance.now() > deadline || (socket.bytesRead ?? 0) - bytesRead > LINGER.bytes) socket.destroy();
+  }, LINGER.lookEveryMs);
+  const end = () => clearInterval(timer);
+  socket.once("close", end);
+  return end;
 }

@@ -9,9 +9,7 @@ import { wrongParameter } from "../../wire/request.ts";
 import { fullRetryAfterS, pendingRetryAfterS, UNKNOWN_PLACE_S } from "../headers/retry-after.ts";
 import type { OwnedTask } from "../request/access.ts";
 import type { TaskLinks } from "../task/links.ts";
-
-/** What is said of a `notBefore` that the store finds too far ahead. */
-export const FAR = "expected a time within a year";
+import { FAR } from "../task/move.ts";
 
 /**
  * Why a submission is not answered as accepted; undefined if it is.

@@ -4,37 +4,22 @@ import type { Original, Submission } from "../../engine/tasks/submission.ts";
 import type { SubmissionVerdict } from "../../engine/tasks/submit.ts";
 import type { Inspection, TaskEnd } from "../../engine/watch/inspect.ts";
 import { Wait } from "../../engine/watch/wait.ts";
-import { ProblemError } from "../../errors.ts";
+import { ProblemError, reasonOf } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { traceOf } from "../../trace/trace-context.ts";
-import { readSubmitOptions } from "../../wire/submission.ts";
 import type { Api } from "../api.ts";
-import { checkedId } from "../batches/envelope.ts";
-import { checkIdempotencyKey, isChosenId, isKeyed } from "../headers/request-id.ts";
+import { isChosenId, isKeyed } from "../headers/request-id.ts";
 import type { LiveTasks } from "../live/live-tasks.ts";
-import { requestId } from "../middleware/request.ts";
 import { prefersEvents } from "../request/accept.ts";
-import { accessOf, maySee } from "../request/access.ts";
-import { readInput } from "../request/body.ts";
-import { isAny } from "../request/etag.ts";
 import { type Preferences, parsePrefer } from "../request/prefer.ts";
-import { inputHandlerOf } from "../request/queue.ts";
 import { routeOf } from "../route.ts";
 import { countRepeated, whenGone } from "../server/long-poll.ts";
 import { observe } from "../task/find.ts";
 import { linksFor } from "../task/links.ts";
-import {
-  checkPreconditions,
-  onlyCreates,
-  type Preconditions,
-  preconditionFailed,
-  readPreconditions,
-} from "../task/preconditions.ts";
+import { preconditionFailed } from "../task/preconditions.ts";
 import { pendingHeaders, pendingTask, replyOutcome, replyPending, storedTask } from "../task/reply.ts";
 import { documentOf } from "../task/task-document.ts";
-import { cancelUnlessAwaited } from "./hang-up.ts";
 import { conflict, refusalOf, tooMany } from "./refusal.ts";
-import { assembleSubmission, withWebhook } from "./submission.ts";
 
 /** How a submission treats an id that is taken. */
 export interface SubmitMode {
@@ -48,38 +33,6 @@ export interface SubmitMode {
   readonly hangUpCancels?: boolean;
   /** The events of tasks, with which a caller that prefers them is answered, whatever Prefer says; absent: never. */
   readonly live?: LiveTasks;
-}
-
-/** Reads a submission, submits it, and answers. @param pathId the id that a PUT has in its path */
-export async function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?: string): Promise<void> {
-  if (pathId !== undefined) checkedId(pathId);
-  const handler = inputHandlerOf(api, queue);
-  if (pathId === undefined) checkIdempotencyKey(ctx.headers);
-  const given = readSubmitOptions(ctx.querystring, ctx.headers);
-  const id = pathId ?? requestId(ctx);
-  const checked = await readInput(ctx.req, handler, api.maxBodyBytes);
-  const options = given.webhook === null ? given : await withWebhook(api, given, id);
-  const submission = assembleSubmission(ctx, api, { id, handler, options, checked });
-  const conditions = pathId === undefined ? undefined : readPreconditions(ctx);
-  const put = pathId !== undefined;
-  const mode = conditions ? { put, live, ...(await conditioned(ctx, api, submission, conditions)) } : { put, live };
-  await submitAndAnswer(ctx, api, submission, mode);
-}
-
-/** The conditions of a PUT that the store has to check. @throws ProblemError precondition-failed */
-async function conditioned(
-  ctx: Context,
-  api: Api,
-  { id, options }: Submission,
-  conditions: Preconditions,
-): Promise<Pick<SubmitMode, "create" | "revision">> {
-  if (onlyCreates(conditions) && !options.dryRun) return { create: true };
-  const seen = await api.engine.inspector.inspect(id, { result: true, inPieces: true });
-  // A submission under the id of another caller's task is refused without checking conditions, which would reveal something
-  // about it.
-  if (seen && !maySee(accessOf(ctx), seen)) return {};
-  checkPreconditions(id, conditions, seen);
-  return seen && conditions.ifMatch !== "" && !isAny(conditions.ifMatch) ? { revision: seen.revision } : {};
 }
 
 /** Submits a request that has been read and checked, and answers as Prefer asks. */
@@ -290,4 +243,22 @@ export function checkAccepted(ctx: Context, submission: Submission, verdict: Sub
   const byKey = routeOf(ctx)?.submits === "under the caller's key" && isKeyed(ctx.headers);
   const refusal = refusalOf(submission, verdict, { byKey, linksTo: (task) => linksFor(ctx, task) });
   if (refusal) throw refusal;
+}
+
+/**
+ * Cancels the task of a caller that has hung up, unless someone else waits for it or has watched it: here, or at another process, which its
+ * record names. Never rejects.
+ */
+async function cancelUnlessAwaited(
+  { engine, log }: Pick<Api, "engine" | "log">,
+  { id, queue }: Pick<Submission, "id" | "queue">,
+): Promise<void> {
+  if (engine.notices.has(id)) return;
+  try {
+    const verdict = await engine.call("cancel", { id, queue, only: "pending", heardBy: engine.notices.process });
+    if (verdict !== "left") log.info({ queue, verdict }, "the caller has hung up: its task is canceled");
+  } catch (error) {
+    const reason = reasonOf(error);
+    log.warn({ queue, reason }, "the caller has hung up, but its task could not be canceled; it goes on");
+  }
 }

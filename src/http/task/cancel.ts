@@ -1,10 +1,9 @@
 import type { Context } from "koa";
 import type { Api } from "../api.ts";
 import { logEnd } from "../audit-log.ts";
-import { forbidden } from "../middleware/authorize.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { empty, json } from "../openapi/responses.ts";
-import { accessOf, mayEnd } from "../request/access.ts";
+import { accessOf, forbidden, mayEnd } from "../request/access.ts";
 import { type Route, SUBMIT } from "../route.ts";
 import { findTask } from "./find.ts";
 import { TASK_PATHS } from "./links.ts";

@@ -145,7 +145,7 @@ function watchOf(ctx: Context, watchers: Watchers, task: Inspection) {
   return () => watchers.watch(task, { keeps: keepsPresent(accessOf(ctx), task) });
 }
 
-/** The HTML page for browsers. Errors are pages too: see middleware/problems.ts. */
+/** The HTML page for browsers. Errors are pages too: see `showProblem` of the route. */
 async function showPage(ctx: Context, api: Api, pages: Pages, id: string, options: MonitorOptions): Promise<void> {
   const seen = await observe(ctx, api, id);
   if (isOutcome(seen.state) && options.onComplete !== null) return await complete(ctx, api, seen, options);

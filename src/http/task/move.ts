@@ -6,12 +6,10 @@ import { wrongParameter } from "../../wire/request.ts";
 import { type MoveBody, moveBody } from "../../wire/task.ts";
 import type { Api } from "../api.ts";
 import { logAction } from "../audit-log.ts";
-import { forbidden } from "../middleware/authorize.ts";
 import { json, jsonBody } from "../openapi/responses.ts";
-import { accessOf, mayEnd } from "../request/access.ts";
+import { accessOf, forbidden, mayEnd } from "../request/access.ts";
 import { readJson } from "../request/body.ts";
 import { type Route, SUBMIT } from "../route.ts";
-import { FAR } from "../submit/refusal.ts";
 import { findTask } from "./find.ts";
 import { TASK_PATHS } from "./links.ts";
 import { unknownTask } from "./reply.ts";
@@ -35,6 +33,9 @@ export function moveRoutes(api: Api): readonly Route[] {
     },
   ];
 }
+
+/** What is said of a `notBefore` that the store finds too far ahead. */
+export const FAR = "expected a time within a year";
 
 /** What is refused although the task waits, by the verdict. */
 const REFUSALS: Readonly<Partial<Record<MoveVerdict, string>>> = {

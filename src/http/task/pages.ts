@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import type { ProblemError } from "../../errors.ts";
 import type { Task } from "../../wire/task.ts";
-import type { ProblemExplanation } from "../problems/texts.ts";
+import type { ProblemExplanation } from "../problems/explanation.ts";
 import { prefersHtml } from "../request/accept.ts";
 import type { TaskLinks } from "./links.ts";
 

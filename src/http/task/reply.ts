@@ -9,7 +9,7 @@ import type { State } from "../../task.ts";
 import { timestamp } from "../../wire/document.ts";
 import type { Eta } from "../../wire/task.ts";
 import { pendingRetryAfterS } from "../headers/retry-after.ts";
-import { problemDocument, shownProblem } from "../problems/problem.ts";
+import { problemDocument, type ReplyProblem, replyDocument, shownProblem } from "../problems/problem.ts";
 import { linkTo, type Sender } from "../request/forwarded.ts";
 import { answerAtOnce, setFields } from "../server/response.ts";
 import { absolute, linksFor, pendingLinksJson, type TaskLinks } from "./links.ts";
@@ -100,29 +100,6 @@ export function replyPending(ctx: Context, task: PendingTask, status: 404 | 202,
   const self = `"rel":"self","href":"${at.result}","method":"GET"`;
   const members = `"index":${index},"id":"${id}","queue":"${queue}","state":"${state}","eta":${JSON.stringify(eta)}`;
   answerAtOnce(ctx, status, fields, `{${problem}${self},${members},"links":${pendingLinksJson(at)}}`);
-}
-
-/** Answers with a problem document of the catalogue (RFC 9457). */
-export function replyProblem(
-  ctx: Context,
-  code: ErrorCode,
-  detail?: string,
-  extensions: Readonly<Record<string, unknown>> = {},
-): void {
-  const document = shownProblem(ctx, problemDocument(code, detail, extensions));
-  replyDocument(ctx, { status: errorEntry(code).status, document });
-}
-
-function replyDocument(ctx: Context, { status, document }: ReplyProblem): void {
-  ctx.status = status;
-  ctx.type = PROBLEM_TYPE;
-  ctx.body = JSON.stringify(document);
-}
-
-/** A problem document, with its status. */
-interface ReplyProblem {
-  readonly status: number;
-  readonly document: Readonly<Record<string, unknown>>;
 }
 
 /** The problem that answers collecting a task that has ended without a result; null if it has one. */
