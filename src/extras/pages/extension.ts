@@ -18,7 +18,7 @@ export const pages: Extension = { start: () => ({ routes: () => pageRoutes, page
 
 function replyProblemPage(ctx: Context, { code, title, status, meaning, action, example }: ProblemExplanation): void {
   const body = html`
-    <main>
+    <main class="card problem">
       <header><span class="status">${status}</span> <code>${code}</code></header>
       <h1>${title}</h1>
       <h2>What it means</h2>
@@ -29,7 +29,7 @@ function replyProblemPage(ctx: Context, { code, title, status, meaning, action, 
       <pre><code>${JSON.stringify(example, null, 2)}</code></pre>
       <footer><a href="${linkTo(ctx, "/docs")}">API reference</a></footer>
     </main>`;
-  replyPage(ctx, { title: `${status} ${code} · Paihao`, style: "problem.css", body });
+  replyPage(ctx, { title: `${status} ${code} · Paihao`, style: "card.css", body });
 }
 
 /** Removes the backticks around code. */

@@ -40,7 +40,7 @@ export function replyGroupPage(ctx: Context, group: Group, { cancel, failures }:
   ctx.status = hasEnded(group) ? 200 : 202;
   replyPage(ctx, {
     title: words.title,
-    style: "ticket.css",
+    style: "card.css",
     script: "group.js",
     refresh: hasEnded(group) ? "" : REFRESH_S,
     body: ticket(words, { queue: group.queue, data, content, question: QUESTION }),

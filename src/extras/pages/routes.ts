@@ -43,14 +43,14 @@ function replyHome(ctx: Context): void {
   ctx.vary("Accept");
   if (!prefersHtml(ctx.get("Accept"))) throw new ProblemError("not-found");
   const body = html`
-    <main class="ticket">
+    <main class="card">
       <h1>Paihao</h1>
       <p class="detail">Slow work behind HTTP, with a place in line for everyone who waits.</p>
       <p class="actions"><a href="${linkTo(ctx, "/dashboard")}">Dashboard</a> <a href="${linkTo(ctx, "/docs")}">API reference</a> <a href="${linkTo(ctx, "/v1/queues")}">Queues</a></p>
       <p class="actions"><button id="form" type="button" hidden>Form a line</button></p>
       <p id="told" class="told" role="status"></p>
     </main>`;
-  replyPage(ctx, { title: "Paihao", style: "ticket.css", script: "home.js", body });
+  replyPage(ctx, { title: "Paihao", style: "card.css", script: "home.js", body });
 }
 
 /**

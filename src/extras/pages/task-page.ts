@@ -34,7 +34,7 @@ export function replyTaskPage(
   ctx.status = hasEnded(task) ? 200 : 202;
   replyPage(ctx, {
     title: words.title,
-    style: "ticket.css",
+    style: "card.css",
     script: "task.js",
     refresh: refreshOf(ctx, task),
     images: "blob:",
@@ -51,11 +51,11 @@ export function replyEmbeddedPage(ctx: Context, task: Task, frames: readonly str
   const href = task.links.find(({ rel }) => rel === "result")?.href ?? "";
   ctx.status = hasEnded(task) ? 200 : 202;
   const body = html`
-    <main class="ticket embed" data-state="${words.look}">
+    <main class="card ticket embed" data-state="${words.look}">
       ${ticketLines(words)}
       <p class="result"><a href="${href}" target="_blank" rel="noopener noreferrer">${collectOf(words.look)}</a></p>
     </main>`;
-  replyPage(ctx, { title: words.title, style: "ticket.css", refresh: refreshOf(ctx, task), body, frames });
+  replyPage(ctx, { title: words.title, style: "card.css", refresh: refreshOf(ctx, task), body, frames });
 }
 
 /**
@@ -70,12 +70,12 @@ export function replyMissingPage(ctx: Context, error: ProblemError, frames: read
   if (status === 503) ctx.set("Refresh", ctx.response.get("Retry-After"));
   const isEmbedded = /[?&]embed=true(?:&|$)/i.test(ctx.search);
   const body = html`
-    <main class="ticket" data-state="missing">
+    <main class="card ticket" data-state="missing">
       <h1>${title}</h1>
       <p class="detail">${error.message === title ? "" : error.message}</p>
       <p class="id">${ctx.params?.id ?? ""}</p>
     </main>`;
-  replyPage(ctx, { title, style: "ticket.css", body, frames: isEmbedded ? frames : [] });
+  replyPage(ctx, { title, style: "card.css", body, frames: isEmbedded ? frames : [] });
   return true;
 }
 

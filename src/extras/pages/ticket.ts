@@ -15,7 +15,7 @@ interface TicketParts {
 /** The page of a task or of a group in its current state, which browser/ticket/ticket.js then keeps up to date. */
 export function ticket(words: TicketWords, { queue, data, content, question }: TicketParts): Html {
   return html`
-    <main id="ticket" class="ticket" data-state="${words.look}" ${attributes(data)}>
+    <main id="ticket" class="card ticket" data-state="${words.look}" ${attributes(data)}>
       <header>
         <span class="queue">${queue}</span>
         <span id="live" class="live" hidden>live</span>
@@ -35,7 +35,7 @@ export function ticket(words: TicketWords, { queue, data, content, question }: T
     <dialog id="sure" aria-labelledby="sure-title">
       <h2 id="sure-title">${question.title}</h2>
       <p>${question.consequence}</p>
-      <p class="actions"><button id="keep" type="button">${question.no}</button><button id="end" type="button" class="grave">${question.yes}</button></p>
+      <p class="actions"><button id="keep" type="button">${question.no}</button><button id="end" type="button" class="danger">${question.yes}</button></p>
     </dialog>`;
 }
 

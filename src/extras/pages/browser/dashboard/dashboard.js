@@ -82,7 +82,7 @@ function Page() {
       <${Bar} view="" access=${access} />
       <${SignIn} key="sign-in" reason=${key.get() === "" ? "" : "The server no longer knows the key of this tab."} onAccess=${setAccess} />`;
   return html`
-    <a class="skip" href="#view">Skip to the content</a>
+    <a class="unseen" href="#view">Skip to the content</a>
     <${Bar} view=${address.view} access=${access} onKeys=${showKeys} onSignOut=${signOut} />
     <div id="trouble" class="trouble" role="alert" hidden=${failedAction === null && failedLoad === undefined}>
       ${failedAction !== null && trouble(failedAction, "Dismiss", dismiss)}

@@ -49,7 +49,7 @@ function Content() {
 /** A result, and the links to it. */
 function Result() {
   const known = useFetched(true, () => fetch(result).then((response) => (response.ok ? response : Promise.reject())));
-  if (known?.bytes === 0) return html`<p id="size">The task has no result to show.</p>`;
+  if (known?.bytes === 0) return html`<p id="size" class="size">The task has no result to show.</p>`;
   const isShown = known?.text !== undefined || known?.picture !== undefined;
   return html`
     ${
@@ -64,7 +64,7 @@ function Result() {
       ${(!known || isViewable(known.mediaType)) && html`<a id="result" href=${result} rel="noreferrer">Open the result</a>`}
       ${known && html`<a id="download" class="second" href=${result} rel="noreferrer" download>Download</a>`}
     </p>
-    <p id="size">${known && kindOf(known)}</p>`;
+    <p id="size" class="size">${known && kindOf(known)}</p>`;
 }
 
 // What is there without a script is a link to the result.

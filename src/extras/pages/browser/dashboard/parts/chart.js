@@ -111,7 +111,7 @@ function Chart({ title, at, format, lines }) {
       <ul class="legend">
         ${lines.map(
           ({ name, values }, i) => html`
-            <li key=${name} data-color=${colorOf(lines, i)}>
+            <li key=${name} style=${{ "--series": `var(--${colorOf(lines, i)})` }}>
               ${name}<span class="value">${format(values[pointed ?? values.length - 1] ?? null)}</span>
             </li>`,
         )}
@@ -134,8 +134,11 @@ function range(values, format) {
  */
 const colorOf = (lines, i) => lines[i]?.color ?? COLORS[i % COLORS.length] ?? "accent";
 
-/** @param {string} name */
-const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+/** A colour of the style sheet as a canvas takes it: as it is on an element, light or dark. @param {HTMLElement} element @param {string} name */
+function colorOn(element, name) {
+  element.style.color = `var(--${name})`;
+  return getComputedStyle(element).color;
+}
 
 /**
  * @param {HTMLElement} element
@@ -145,7 +148,11 @@ const css = (name) => getComputedStyle(document.documentElement).getPropertyValu
  * @returns {import("uplot").Options}
  */
 function settings(element, format, lines, onPointed) {
-  const axis = { stroke: () => css("faint"), grid: { stroke: () => css("line"), width: 1 }, ticks: { show: false } };
+  const axis = {
+    stroke: () => colorOn(element, "faint"),
+    grid: { stroke: () => colorOn(element, "line"), width: 1 },
+    ticks: { show: false },
+  };
   return {
     width: element.clientWidth,
     height: HEIGHT,
@@ -166,7 +173,7 @@ function settings(element, format, lines, onPointed) {
       {},
       ...lines.map(({ name }, i) => ({
         label: name,
-        stroke: () => css(colorOf(lines, i)),
+        stroke: () => colorOn(element, colorOf(lines, i)),
         width: 1.5,
         dash: lines[i]?.color ? [] : (DASHES[i % DASHES.length] ?? []),
         points: { show: true, size: 4, filter: alone },
@@ -206,6 +213,6 @@ export function sparkline(values, label) {
   );
   return html`
     <svg class="sparkline" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${label}: at most ${max}">
-      <polyline points=${points.join(" ")} />
+      <polyline points=${points.join(" ")} vector-effect="non-scaling-stroke" />
     </svg>`;
 }
