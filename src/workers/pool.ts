@@ -9,7 +9,7 @@ import type { Standby } from "../store/line/standby.ts";
 import { Ahead } from "./ahead.ts";
 import type { Attempt } from "./attempt/attempt.ts";
 import { BatchCalls } from "./batch-calls.ts";
-import { Returns } from "./returns.ts";
+import { Returns } from "./hand-back.ts";
 import type { Runner, WorkerParts } from "./runner.ts";
 import { Slots } from "./slots.ts";
 import { Taker } from "./taker.ts";

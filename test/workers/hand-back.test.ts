@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import type { Engine } from "../../src/engine/engine.ts";
-import { Returns } from "../../src/workers/returns.ts";
+import { Returns } from "../../src/workers/hand-back.ts";
 import { attemptOf } from "../helpers/attempt.ts";
 import { type FakeTime, fakeTime } from "../helpers/fake-time.ts";
 import { recordingLog } from "../helpers/recording-log.ts";
