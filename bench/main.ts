@@ -14,6 +14,7 @@ import { pickup } from "./pickup.ts";
 import { queues } from "./queues.ts";
 import { recovery } from "./recovery.ts";
 import { run } from "./run.ts";
+import { scale } from "./scale.ts";
 import { scripts } from "./scripts.ts";
 import { spike } from "./spike.ts";
 import { submit } from "./submit.ts";
@@ -25,7 +26,7 @@ import { where } from "./where.ts";
 
 const BENCHES: readonly Bench[] = [
   ...[accept, syncLoad, sync, submit, run, pickup, batch, scripts, memory, depth, estimates],
-  ...[sustained, spike, cluster, recovery, idle, queues, tracing, where],
+  ...[sustained, spike, cluster, scale, recovery, idle, queues, tracing, where],
 ];
 
 const program = new Command("npm run bench --")

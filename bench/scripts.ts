@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Redis } from "ioredis";
 import type { Scripts } from "../src/store/library/scripts.ts";
 import type { ReservedTask } from "../src/store/line/reserve.ts";
 import type { Completion } from "../src/store/task/complete.ts";
@@ -16,8 +17,8 @@ import { inTurns, median } from "./harness/turns.ts";
 import { longestCalls } from "./longest-calls.ts";
 
 const BATCH = 32;
-const QUEUE = "default";
-const TAG = "{ph:0}";
+export const QUEUE = "default";
+export const TAG = "{ph:0}";
 /** A worker's fences, leases and results: the values of a no-op task with the defaults. */
 const LEASE_MS = 30_000;
 const KEPT = { keepMs: 3_600_000, tombstoneMs: 86_400_000 } as const;
@@ -57,7 +58,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
   const bullmq = startCallable<PeerCalls>("bullmq", [String(store.port)]);
   const count = BATCH * (options.quick ? 200 : 1000);
   try {
-    const ours = await openScripts(store);
+    const ours = await openScripts(store.redis);
     const turns = await inTurns(options.pairs, {
       paihao: () => paihaoTurn(store, ours, count),
       fair: () => paihaoTurn(store, ours, count, { fair: true }),
@@ -109,12 +110,12 @@ async function measure(store: BenchStore, options: BenchOptions) {
   }
 }
 
-interface OurScripts {
+export interface OurScripts {
   readonly calls: Scripts;
   readonly completion: (task: ReservedTask) => Completion;
 }
 
-async function openScripts(store: BenchStore): Promise<OurScripts> {
+export async function openScripts(redis: Redis): Promise<OurScripts> {
   const { scriptsOf } = await built<typeof import("../src/store/library/scripts.ts")>("store/library/scripts.js");
   const { encodeResult } = await built<typeof import("../src/store/task/record.ts")>("store/task/record.js");
   const completion = ({ id, fence }: ReservedTask) => ({
@@ -124,15 +125,15 @@ async function openScripts(store: BenchStore): Promise<OurScripts> {
     result: encodeResult(RESULT),
     ...KEPT,
   });
-  return { calls: scriptsOf(store.redis), completion };
+  return { calls: scriptsOf(redis), completion };
 }
 
-function itemOf(id: string, input: string): SubmitItem {
+export function itemOf(id: string, input: string): SubmitItem {
   return submitItemOf({ id, queue: QUEUE, input, limit: 1e9 });
 }
 
-function reservation(count: number) {
-  return { queue: QUEUE, worker: "bench", reservation: randomUUID(), count, leaseMs: LEASE_MS, rate: undefined };
+export function reservation(count: number, worker = "bench") {
+  return { queue: QUEUE, worker, reservation: randomUUID(), count, leaseMs: LEASE_MS, rate: undefined };
 }
 
 async function paihaoTurn(

@@ -27,6 +27,12 @@ export async function commandCosts(redis: Redis): Promise<CommandCosts> {
   return costs;
 }
 
+/** The CPU time of the thread that runs all commands so far, µs. Unlike the times above, it excludes waiting for a core. */
+export async function mainThreadMicros(redis: Redis): Promise<number> {
+  const lines = [...(await redis.info("cpu")).matchAll(/^used_cpu_(?:user|sys)_main_thread:(\S+)/gm)];
+  return lines.reduce((sum, [, seconds]) => sum + Number(seconds) * 1e6, 0);
+}
+
 /** The commands and the time that some work took in Redis. */
 export class ScriptCosts {
   readonly #commands = new Map<string, { calls: number; micros: number }>();

@@ -6,7 +6,9 @@ import { serve } from "../harness/rpc.ts";
 const [url = ""] = process.argv.slice(2);
 
 const calls = {
-  async start({ workers, partitions }: { workers: number; partitions: number }): Promise<void> {
+  /** @param queues have a handler each; default: the shipped handlers */
+  async start(asked: { workers: number; partitions: number; queues?: readonly string[] }): Promise<void> {
+    const { workers, partitions, queues } = asked;
     const { readConfig } = await built<typeof import("../../src/config/config.ts")>("config/config.js");
     const { createLog } = await built<typeof import("../../src/log.ts")>("log.js");
     const { start } = await built<typeof import("../../src/server.ts")>("server.js");
@@ -16,7 +18,9 @@ const calls = {
       PARTITIONS: String(partitions),
       HANDLERS: path.resolve(import.meta.dirname, "../handlers"),
     });
-    for (let n = 0; n < workers; n += 1) await start(config, createLog("warn"));
+    const { defineHandler } = await built<typeof import("../../src/handler/define.ts")>("handler/define.js");
+    const own = queues && new Map(queues.map((queue) => [queue, defineHandler({ queue, run: () => undefined })]));
+    for (let n = 0; n < workers; n += 1) await start(config, createLog("warn"), own && { handlers: own });
   },
 };
 export type IdleCalls = typeof calls;
