@@ -115,7 +115,8 @@ export interface OurScripts {
   readonly completion: (task: ReservedTask) => Completion;
 }
 
-export async function openScripts(redis: Redis): Promise<OurScripts> {
+/** @param sharded whether it is a connection to a node of a cluster */
+export async function openScripts(redis: Redis, sharded = false): Promise<OurScripts> {
   const { scriptsOf } = await built<typeof import("../src/store/library/scripts.ts")>("store/library/scripts.js");
   const { encodeResult } = await built<typeof import("../src/store/task/record.ts")>("store/task/record.js");
   const completion = ({ id, fence }: ReservedTask) => ({
@@ -125,7 +126,7 @@ export async function openScripts(redis: Redis): Promise<OurScripts> {
     result: encodeResult(RESULT),
     ...KEPT,
   });
-  return { calls: scriptsOf(redis), completion };
+  return { calls: scriptsOf(redis, { sharded }), completion };
 }
 
 export function itemOf(id: string, input: string): SubmitItem {

@@ -2,11 +2,9 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { Keys } from "../../src/store/keys.ts";
 import { startCluster, type TestCluster } from "../../test/shared/redis-cluster.ts";
-import { submissionOf } from "../../test/shared/submission.ts";
-import { openBuiltEngine } from "../harness/built.ts";
 import { mainThreadMicros } from "../harness/commandstats.ts";
 import { startCallable } from "../harness/rpc.ts";
-import { reservation } from "../scripts.ts";
+import { itemOf, openScripts, reservation } from "../scripts.ts";
 import type { IdleCalls } from "../subjects/idle.ts";
 import type { Costs } from "./cluster-model.ts";
 
@@ -40,17 +38,25 @@ async function costsOf(
   // A queue with a lease and no worker in each partition: ticks come as often as while tasks run.
   const held = keys.tags.map((_, partition) => keys.idIn(partition, (n) => `held-${n}`));
   const cluster = await startCluster({ masters: MASTERS, replicas: 0 });
-  const handlers = [...names, ...held].map((queue) => ({ queue, concurrency: 1, run: () => undefined }));
-  const { engine, close } = await openBuiltEngine(cluster.url, PREFIX, handlers, partitions);
   const servers = startCallable<IdleCalls>("idle", [cluster.url]);
-  const submit = (queue: string) => {
-    const id = keys.idIn(keys.partitionOfQueue(queue), () => randomUUID());
-    return engine.submitter.submit(submissionOf(id, queue, "1"), engine.queues.settings(queue));
+  const submit = async (queue: string) => {
+    const tag = keys.tagOfQueue(queue);
+    const { calls } = await openScripts((await cluster.ownerOf(tag)).admin, true);
+    await calls.submit(tag, [
+      {
+        ...itemOf(
+          keys.idIn(keys.partitionOfQueue(queue), () => randomUUID()),
+          "1",
+        ),
+        queue,
+      },
+    ]);
+    return { calls, tag };
   };
   try {
     for (const queue of held) {
-      await submit(queue);
-      await engine.leases.reserve({ ...reservation(1), queue, leaseMs: LEASE_MS });
+      const { calls, tag } = await submit(queue);
+      await calls.reserve(tag, { ...reservation(1), queue, leaseMs: LEASE_MS });
     }
     await servers.call("start", { workers, partitions, queues: names });
     await delay(SETTLED_MS);
@@ -67,7 +73,6 @@ async function costsOf(
     return { perSecond, perTask: (busy - (perSecond * (performance.now() - began)) / 1000) / tasks };
   } finally {
     await servers.stop();
-    close();
     await cluster.stop();
   }
 }

@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { BATCH_LIMIT } from "../../src/store/library/script.ts";
+import { BATCH_LIMIT } from "../../src/store/library/verb.ts";
 import type { ReservedTask } from "../../src/store/line/reserve.ts";
 import { mainThreadMicros } from "../harness/commandstats.ts";
 import { benchId, bodyOf } from "../harness/load.ts";
