@@ -255,7 +255,7 @@ async function cancelUnlessAwaited(
 ): Promise<void> {
   if (engine.notices.has(id)) return;
   try {
-    const verdict = await engine.call("cancel", { id, queue, only: "pending", heardBy: engine.notices.process });
+    const verdict = await engine.call("cancel", { id, queue, only: "pending", onlyListener: engine.notices.process });
     if (verdict !== "left") log.info({ queue, verdict }, "the caller has hung up: its task is canceled");
   } catch (error) {
     const reason = reasonOf(error);

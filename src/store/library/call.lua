@@ -5,7 +5,7 @@
 --   groups     the groups that have changed, see notices.lua; nil for none
 --   work       the queues whose workers get a message of work, see notices.lua; nil for none
 --   counts     counts of queues, see rate.lua; nil for none
---   stay       how long the task that it ended last is kept, see result.lua; nil for none
+--   retention  how long the task that it ended last is kept, see result.lua; nil for none
 --   keyed      facts and decisions about keyed lines, see keyed.lua; nil for none
 local Call = {}
 
@@ -23,7 +23,7 @@ function Call.new(keys)
     groups = nil,
     work = nil,
     counts = nil,
-    stay = nil,
+    retention = nil,
     keyed = nil,
   }
 end

@@ -12,7 +12,7 @@ local STATE, INPUT, CREATED, EXTRA, LISTENERS, RUN = F.state, F.input, F.created
 local WAITING, RUNNING = S.waiting, S.running
 local task_key, new_run = K.task, Run.new
 
--- A request with its outcome: `tasks` and `told`, the list of tasks in the answer and its length; `writes`, fields and values for the
+-- A request with its outcome: `tasks` and `length`, the list of tasks in the answer and its length; `writes`, fields and values for the
 -- queue's hash, which is read and written once. One over HTTP has a sender instead of a lane.
 local function read_request(args)
   local worker, lane, rate, suspect_lease = args[REQUEST.worker], args[REQUEST.lane], args[REQUEST.max], args[REQUEST.suspectLeaseMs]
@@ -30,7 +30,7 @@ local function read_request(args)
     sender = lane,
     -- Preallocated for one task, since a table that grows costs more.
     tasks = { nil, nil },
-    told = 0,
+    length = 0,
     writes = nil,
   }
 end
@@ -46,17 +46,17 @@ end
 -- unbegun: 1 if its worker is to report that it begins, else 0. If it has rare members, the first string ends in " +" and they follow, ""
 -- for each that it does not have.
 local function hand(call, request, id, fence, attempts, lost, created, stood, announced, unbegun, input, media, query, caller, trace)
-  local tasks, told, more = request.tasks, request.told, media or query or caller or trace
-  tasks[told + 1] = id .. ' ' .. fence .. ' ' .. attempts .. ' ' .. (lost or '0') .. ' ' .. (created or '0') .. ' ' .. stood
+  local tasks, length, more = request.tasks, request.length, media or query or caller or trace
+  tasks[length + 1] = id .. ' ' .. fence .. ' ' .. attempts .. ' ' .. (lost or '0') .. ' ' .. (created or '0') .. ' ' .. stood
     .. ' ' .. announced .. (unbegun and ' 1' or ' 0') .. (more and ' +' or '')
-  tasks[told + 2] = input or Input.inline(K.task(call, id)) or Result.value_or_length(K.input(call, id), INSIDE)
+  tasks[length + 2] = input or Input.inline(K.task(call, id)) or Result.value_or_length(K.input(call, id), INSIDE)
   if more then
-    local at = told + 2
+    local at = length + 2
     tasks[at + RARE.mediaType], tasks[at + RARE.query] = media or '', query or ''
     tasks[at + RARE.caller], tasks[at + RARE.trace] = caller or '', trace or ''
-    told = told + RARE.width
+    length = length + RARE.width
   end
-  request.told = told + 2
+  request.length = length + 2
 end
 
 -- Writes the pending changes, sends the notices, and returns the answer.
@@ -283,14 +283,14 @@ end)
 -- Hands back the tasks of a request over HTTP, unless another sender of it may have got them. Returns "handed-back", also if there was
 -- nothing, or "shared".
 register('unreserve', { 'allow-oom' }, function(call, asked)
-  local queue, stay = asked.queue, Result.stay(call, asked.keepMs, asked.tombstoneMs)
+  local queue, retention = asked.queue, Result.retention(call, asked.keepMs, asked.tombstoneMs)
   local first, ids = Reservation.forget(call, queue, asked.worker, asked.reservation, asked.sender)
   if first == false then return 'shared' end
   local nth = tonumber(first or 0)
   for id in string.gmatch(ids or '', '%S+') do
     local state, run = unpack(redis.call('HMGET', K.task(call, id), F.state, F.run))
     local fence = Run.parts(run)
-    if state == S.running and fence == whole(nth) then Lease.undo_reservation(call, queue, id, stay) end
+    if state == S.running and fence == whole(nth) then Lease.undo_reservation(call, queue, id, retention) end
     nth = nth + 1
   end
   Settle.close(call)

@@ -104,7 +104,7 @@ local function pass_deadlines(call, pass, of)
   local first = first_score(deadlines)
   if not first then return false end
   if first > call.now then return true end
-  local stay = Result.stay(call, of.keepMs, of.tombstoneMs)
+  local retention = Result.retention(call, of.keepMs, of.tombstoneMs)
   local due, times = due_in(pass, deadlines, call.now_text, MOVE)
   for n, id in ipairs(due) do
     redis.call('ZREM', deadlines, id)
@@ -113,7 +113,7 @@ local function pass_deadlines(call, pass, of)
     local state, deadline, presence = unpack(redis.call('HMGET', K.task(call, id), F.state, F.deadline, F.presenceMs))
     local cause = not group and cause_of(call, pass, queue, id, times[n], state, deadline, presence)
     if cause then
-      local verdict = Settle.cancel(call, id, state, queue, cause, stay)
+      local verdict = Settle.cancel(call, id, state, queue, cause, retention)
       pass.late[#pass.late + 1] = { queue = queue, id = id, verdict = verdict, reason = Deadlines.reason(cause) }
     end
   end

@@ -73,17 +73,17 @@ local function delete_task(call, queue, id, key, state, undo)
 end
 
 local function cancel(call, key, item)
-  local id, only, hearer = item.id, item.only, item.heardBy
+  local id, only, listener = item.id, item.only, item.onlyListener
   local state, queue, deleted, expires, undo, listeners =
     unpack(redis.call('HMGET', key, F.state, F.queue, F.deleted, F.expires, F.undo, F.listeners))
   if not state then return 'unknown' end
   local ending = Actions.ending(call, state, deleted, expires)
   if (only == 'pending' and ending ~= 'cancel') or (only == 'ended' and ending == 'cancel') then return 'left' end
-  if hearer and listeners and string.gsub(listeners, '^%.', '') ~= hearer then return 'left' end
+  if listener and listeners and string.gsub(listeners, '^%.', '') ~= listener then return 'left' end
   if not ending then return 'already' end
 
   if ending == 'cancel' then
-    return Settle.cancel(call, id, state, queue, C.cancelByCaller, Result.stay(call, item.keepMs, item.tombstoneMs)), true
+    return Settle.cancel(call, id, state, queue, C.cancelByCaller, Result.retention(call, item.keepMs, item.tombstoneMs)), true
   end
   delete_task(call, queue, id, key, state, undo)
   return 'deleted', true

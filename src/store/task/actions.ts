@@ -12,7 +12,7 @@ export interface Cancellation extends Retention {
   /** Only cancel ("pending"), or only delete ("ended"). Default: both. */
   readonly only?: "pending" | "ended" | undefined;
   /** Only if no other process than this is told of its changes. */
-  readonly heardBy?: string | undefined;
+  readonly onlyListener?: string | undefined;
 }
 
 /** The verdict, see actions.lua. */

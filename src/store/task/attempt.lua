@@ -12,8 +12,8 @@ function Attempt.keep(call, id, field, value)
 end
 
 -- The task has ended: it is kept as long as the result.
-function Attempt.leave(call, id, stay)
-  redis.call('PEXPIRE', K.attempts(call, id), stay.keep)
+function Attempt.leave(call, id, retention)
+  redis.call('PEXPIRE', K.attempts(call, id), retention.keep)
 end
 
 -- Puts a line at the head of the attempts: "attempt began ended outcome worker error", times in ms, the error cut short.

@@ -73,28 +73,28 @@ local function note_ends(call, queue, ended, times, lane)
 end
 
 -- Ends a task with rare fields. Returns false if its cancel was requested: the result is dropped, and the task is canceled.
-local function complete_rare(call, queue, id, key, result, stay)
+local function complete_rare(call, queue, id, key, result, retention)
   local cancel, webhook, undo, digest, steps, progress, output, deadline, presence, of_key, group, drop, attempts = unpack(redis.call(
     'HMGET', key, F.cancel, F.webhook, F.undo, F.digest, F.stepBytes, F.progress, F.output, F.deadline, F.presenceMs, F.key,
     F.group, F.dropInput, F.attempts
   ))
   if cancel then
-    Settle.finish(call, id, S.canceled, stay)
+    Settle.finish(call, id, S.canceled, retention)
     return false
   end
-  Result.mark_ended(call, id, key, S.succeeded, stay, result)
+  Result.mark_ended(call, id, key, S.succeeded, retention, result)
   if digest or steps or progress then
     redis.call('HDEL', key, F.progress)
-    if drop and not undo then Input.drop(call, id, key) elseif digest then Input.keep(call, id, key, stay) end
+    if drop and not undo then Input.drop(call, id, key) elseif digest then Input.keep(call, id, key, retention) end
     if undo then
       -- Its work can be undone when its result is deleted, so its steps are kept as long.
-      redis.call('PEXPIRE', K.steps(call, id), stay.keep)
+      redis.call('PEXPIRE', K.steps(call, id), retention.keep)
     else
-      Settle.leave_steps(call, queue, id, stay)
+      Settle.leave_steps(call, queue, id, retention)
     end
   end
-  if output then redis.call('PEXPIRE', K.output(call, id), stay.keep) end
-  if attempts then Attempt.leave(call, id, stay) end
+  if output then redis.call('PEXPIRE', K.output(call, id), retention.keep) end
+  if attempts then Attempt.leave(call, id, retention) end
   Deadlines.leave(call, queue, id, deadline, presence)
   if of_key then Keyed.free(call, queue, id, of_key) end
   if webhook then Follow.tell_webhook(call, id, S.succeeded, webhook) end
@@ -104,10 +104,10 @@ end
 
 -- Ends one task. Returns its verdict: see `complete` below.
 --   ends    what has ended of its queue in this call: see Complete.tasks
---   stay    see Result.stay
+--   retention  see Result.retention
 --   service its service time, ms; '' if that is the time since it was taken, 'none' if it has none
 --   process  see Notices.ended
-local function complete_one(call, ends, id, fence, service, result, stay, process)
+local function complete_one(call, ends, id, fence, service, result, retention, process)
   local key = task_key(call, id)
   local state, run, extra, listeners = unpack(redis.call('HMGET', key, STATE, RUN, EXTRA, LISTENERS))
   if not state then return 'unknown' end
@@ -126,12 +126,12 @@ local function complete_one(call, ends, id, fence, service, result, stay, proces
   local ids, times = ends.ids, ends.times
   ids[#ids + 1] = id
   if extra == '1' then
-    if not complete_rare(call, ends.queue, id, key, result, stay) then
+    if not complete_rare(call, ends.queue, id, key, result, retention) then
       ends.canceled = ends.canceled + 1
       return 'canceled'
     end
   else
-    mark_ended(call, id, key, SUCCEEDED, stay, result)
+    mark_ended(call, id, key, SUCCEEDED, retention, result)
     -- It has no rare field but its key.
     if extra then Keyed.free(call, ends.queue, id, extra) end
   end
@@ -143,8 +143,8 @@ local function complete_one(call, ends, id, fence, service, result, stay, proces
   local outcomes = ends.outcomes
   outcomes[#outcomes + 1] = call.now_text .. ' ' .. id
   if not listeners then return 'done' end
-  local told = Notices.ended(call, id, SUCCEEDED, call.now_text, stay.expires, result, listeners, process, run)
-  return told and 'done:' .. told .. ':' .. call.now_text or 'done'
+  local attempts = Notices.ended(call, id, SUCCEEDED, call.now_text, retention.expires, result, listeners, process, run)
+  return attempts and 'done:' .. attempts .. ':' .. call.now_text or 'done'
 end
 
 --   args   the arguments of the verb; those of `complete` come after `at`
@@ -158,7 +158,7 @@ function Complete.tasks(call, args, at, asked, lane)
   local verdicts, nth, queues = {}, 0, {}
   for _ = 1, groups do
     local queue, tasks = args[at + GROUP.queue], tonumber(args[at + GROUP.tasks])
-    local stay = Result.stay(call, args[at + GROUP.keepMs], args[at + GROUP.tombstoneMs])
+    local retention = Result.retention(call, args[at + GROUP.keepMs], args[at + GROUP.tombstoneMs])
     at = at + GROUP.width
     -- The ends of a queue: the ids; for successes the service times that count, and their entries for Settle.note_finished; and how many were
     -- canceled.
@@ -170,7 +170,7 @@ function Complete.tasks(call, args, at, asked, lane)
     end
     for _ = 1, tasks do
       nth = nth + 1
-      verdicts[nth] = complete_one(call, ends, args[at + ID], args[at + FENCE], args[at + SERVICE], args[at + RESULT], stay, process)
+      verdicts[nth] = complete_one(call, ends, args[at + ID], args[at + FENCE], args[at + SERVICE], args[at + RESULT], retention, process)
       at = at + WIDTH
     end
   end

@@ -15,7 +15,7 @@ local function fail(call, key, item, cap)
   local kind, text, tombstone = item.kind, item.error, item.tombstoneMs
   redis.call('ZREM', K.leases(call, queue), id)
   if cancel then
-    Settle.finish(call, id, S.canceled, Result.stay(call, item.keepMs, tombstone))
+    Settle.finish(call, id, S.canceled, Result.retention(call, item.keepMs, tombstone))
     Rate.count(call, queue, R.returned, 1)
     verdict = 'canceled'
   elseif kind == 'later' or (kind == 'retry' and tonumber(attempts) < item.attempts) then
@@ -43,10 +43,10 @@ local function fail(call, key, item, cap)
     Attempt.note_error(call, id, text)
     redis.call('HSET', key, F.errorCode, item.code)
     if kind == 'give-up' then
-      Settle.finish(call, id, S.failed, Result.stay(call, item.keepMs, tombstone), item.result)
+      Settle.finish(call, id, S.failed, Result.retention(call, item.keepMs, tombstone), item.result)
       verdict = 'failed'
     else
-      Settle.bury(call, queue, id, item.result, Result.stay(call, item.deadMs, tombstone), cap)
+      Settle.bury(call, queue, id, item.result, Result.retention(call, item.deadMs, tombstone), cap)
       verdict = 'dead'
     end
     Rate.count(call, queue, R.finished, 1)

@@ -35,9 +35,9 @@ function Input.exists(call, id, key)
 end
 
 -- Keeps it as long as the result. Where fields cannot expire, those of the hash stay with it, and are no longer read.
-function Input.keep(call, id, key, stay)
-  if redis.call('PEXPIRE', K.input(call, id), stay.keep) == 0 and stay.fields_expire then
-    redis.call('HPEXPIRE', key, stay.keep, 'FIELDS', 4, unpack(PARTS))
+function Input.keep(call, id, key, retention)
+  if redis.call('PEXPIRE', K.input(call, id), retention.keep) == 0 and retention.fields_expire then
+    redis.call('HPEXPIRE', key, retention.keep, 'FIELDS', 4, unpack(PARTS))
   end
 end
 

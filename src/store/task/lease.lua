@@ -26,7 +26,7 @@ end
 
 -- Hands back a running task whose handler has not begun under this lease: all is as if it had not been taken.
 -- Returns "released", or "canceled" if its cancel was requested.
-function Lease.undo_reservation(call, queue, id, stay)
+function Lease.undo_reservation(call, queue, id, retention)
   local key = K.task(call, id)
   local cancel, run, of_key, group, restarts =
     unpack(redis.call('HMGET', key, F.cancel, F.run, F.key, F.group, F.restarts))
@@ -35,21 +35,21 @@ function Lease.undo_reservation(call, queue, id, stay)
   redis.call('ZREM', K.leases(call, queue), id)
   Lease.delete_start(call, queue, run)
   put_back(call, queue, id, key, has_begun_before and Run.handed_back(fence, attempts) or nil, place, of_key, group)
-  if cancel then return Settle.cancel(call, id, S.waiting, queue, cancel, stay) end
+  if cancel then return Settle.cancel(call, id, S.waiting, queue, cancel, retention) end
   Notices.work_at_end(call, queue)
   return 'released'
 end
 
 -- Hands a running task back: it waits again at its old place, and the attempt does not count.
 -- Returns "released", or "canceled" if its cancel was requested.
-function Lease.release(call, queue, id, stay)
+function Lease.release(call, queue, id, retention)
   local key = K.task(call, id)
   local cancel, run, of_key, group = unpack(redis.call('HMGET', key, F.cancel, F.run, F.key, F.group))
   local fence, _, attempts, place = Run.parts(run)
   redis.call('ZREM', K.leases(call, queue), id)
   Rate.count(call, queue, R.returned, 1)
   if cancel then
-    Settle.finish(call, id, S.canceled, stay)
+    Settle.finish(call, id, S.canceled, retention)
     return 'canceled'
   end
   Attempt.note_past(call, id, run, 'released')
@@ -96,13 +96,13 @@ function Lease.lose(call, queue, id, ends, cap, reported)
   end
   if cancel then
     Rate.count(call, queue, R.returned, 1)
-    Settle.finish(call, id, S.canceled, Result.stay(call, ends.keepMs, ends.tombstoneMs))
+    Settle.finish(call, id, S.canceled, Result.retention(call, ends.keepMs, ends.tombstoneMs))
     return 'canceled', losses
   end
   if counts and losses > ends.maxLost then
     Attempt.note_error(call, id, 'the worker was lost ' .. losses .. ' times')
     redis.call('HSET', key, F.errorCode, 'worker-lost')
-    Settle.bury(call, queue, id, ends.problem, Result.stay(call, ends.deadMs, ends.tombstoneMs), cap)
+    Settle.bury(call, queue, id, ends.problem, Result.retention(call, ends.deadMs, ends.tombstoneMs), cap)
     Rate.count(call, queue, R.finished, 1)
     Rate.count(call, queue, R.failed, 1)
     return 'dead', losses
@@ -163,7 +163,7 @@ local function release(call, key, item)
   local state, run = unpack(redis.call('HMGET', key, F.state, F.run))
   if not Run.is_held(state, run, item.fence) then return 'stale' end
   local end_of = item.unbegun and Lease.undo_reservation or Lease.release
-  return end_of(call, item.queue, item.id, Result.stay(call, item.keepMs, item.tombstoneMs)), true
+  return end_of(call, item.queue, item.id, Result.retention(call, item.keepMs, item.tombstoneMs)), true
 end
 
 -- Hands tasks back: each waits again at its old place, and the attempt does not count. Returns a verdict of each: "released", "canceled"

@@ -28,37 +28,37 @@ end
 -- How long a task that ends now is kept: {keep (ms), tombstone, expires and ttl of the record, as text, fields_expire: whether Redis
 -- removes fields}.
 --   keep  how long the result stays, ms; tombstone: how much longer the answer is "expired" instead of "unknown", ms
-function Result.stay(call, keep, tombstone)
-  local last = call.stay
+function Result.retention(call, keep, tombstone)
+  local last = call.retention
   keep, tombstone = tonumber(keep), tonumber(tombstone)
   if last and last.keep == keep and last.tombstone == tombstone then return last end
-  call.stay = {
+  call.retention = {
     keep = keep,
     tombstone = tombstone,
     expires = whole(call.now + keep),
     ttl = whole(keep + tombstone),
     fields_expire = can_expire_fields(),
   }
-  return call.stay
+  return call.retention
 end
 
 -- Makes a state terminal, with its result if it has one (otherwise nil).
-function Result.mark_ended(call, id, key, state, stay, result)
+function Result.mark_ended(call, id, key, state, retention, result)
   local length = result and #result
   local is_inline = length and length <= MAX_INLINE
   if is_inline and length < PART_BYTES then
-    redis.call('HSET', key, STATE, state, ENDED, call.now_text, EXPIRES, stay.expires, RESULT, result)
+    redis.call('HSET', key, STATE, state, ENDED, call.now_text, EXPIRES, retention.expires, RESULT, result)
   else
-    local fields = { STATE, state, ENDED, call.now_text, EXPIRES, stay.expires }
+    local fields = { STATE, state, ENDED, call.now_text, EXPIRES, retention.expires }
     for n = 1, is_inline and math.ceil(length / PART_BYTES) or 0 do
       fields[5 + n * 2], fields[6 + n * 2] = PARTS[n], string.sub(result, (n - 1) * PART_BYTES + 1, n * PART_BYTES)
     end
     redis.call('HSET', key, unpack(fields))
-    if length and not is_inline then redis.call('SET', K.result(call, id), result, 'PX', stay.keep) end
+    if length and not is_inline then redis.call('SET', K.result(call, id), result, 'PX', retention.keep) end
   end
-  redis.call('PEXPIRE', key, stay.ttl)
-  if is_inline and stay.fields_expire then
-    redis.call('HPEXPIRE', key, stay.keep, 'FIELDS', 4, F.result, F.result2, F.result3, F.result4)
+  redis.call('PEXPIRE', key, retention.ttl)
+  if is_inline and retention.fields_expire then
+    redis.call('HPEXPIRE', key, retention.keep, 'FIELDS', 4, F.result, F.result2, F.result3, F.result4)
   end
 end
 

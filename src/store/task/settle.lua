@@ -16,26 +16,26 @@ function Settle.note_finished(call, queue, entries)
 end
 
 -- The output of a task is kept as long as its result; that of a canceled one cannot be collected.
-local function keep_output(call, id, state, stay)
+local function keep_output(call, id, state, retention)
   local key = K.output(call, id)
-  if state == S.canceled then redis.call('UNLINK', key) else redis.call('PEXPIRE', key, stay.keep) end
+  if state == S.canceled then redis.call('UNLINK', key) else redis.call('PEXPIRE', key, retention.keep) end
 end
 
 -- Deletes the steps of a task that has ended. The steps of an undo are kept as long as its result: they show what the other task had done.
-function Settle.leave_steps(call, queue, id, stay)
+function Settle.leave_steps(call, queue, id, retention)
   local key = K.steps(call, id)
-  if queue == Call.own_queue(call, C.undoQueue) then redis.call('PEXPIRE', key, stay.keep) else redis.call('UNLINK', key) end
+  if queue == Call.own_queue(call, C.undoQueue) then redis.call('PEXPIRE', key, retention.keep) else redis.call('UNLINK', key) end
 end
 
 -- Ends a task that was canceled or has failed.
---   stay    see Result.stay
+--   retention  see Result.retention
 --   result  the stored form of its answer, or nil for none
-function Settle.finish(call, id, state, stay, result)
+function Settle.finish(call, id, state, retention, result)
   local key = K.task(call, id)
   local webhook, undo, run, output, deadline, presence, cancel, queue, of_key, group, attempts = unpack(redis.call(
     'HMGET', key, F.webhook, F.undo, F.run, F.output, F.deadline, F.presenceMs, F.cancel, F.queue, F.key, F.group, F.attempts
   ))
-  Result.mark_ended(call, id, key, state, stay, result)
+  Result.mark_ended(call, id, key, state, retention, result)
   if of_key then Keyed.leave(call, queue, id, of_key) end
   local code = state == S.canceled and Deadlines.code(cancel)
   Deadlines.leave(call, queue, id, deadline, presence)
@@ -44,29 +44,29 @@ function Settle.finish(call, id, state, stay, result)
   redis.call('HDEL', key, F.place, F.progress, F.cancel)
   -- A run says that a worker has had the task, so its work is undone. A task that never began has nothing to undo.
   if undo and run then Follow.undo_work(call, id) end
-  Input.keep(call, id, key, stay)
-  Settle.leave_steps(call, queue, id, stay)
-  if attempts then Attempt.leave(call, id, stay) end
-  if output then keep_output(call, id, state, stay) end
+  Input.keep(call, id, key, retention)
+  Settle.leave_steps(call, queue, id, retention)
+  if attempts then Attempt.leave(call, id, retention) end
+  if output then keep_output(call, id, state, retention) end
   if webhook then Follow.tell_webhook(call, id, state, webhook) end
   if group then Group.note(call, group, id) end
-  Notices.ended(call, id, state, not code and call.now_text or nil, stay.expires, result)
+  Notices.ended(call, id, state, not code and call.now_text or nil, retention.expires, result)
 end
 
 -- Ends a task as dead: failed, with its input kept so that it can be run again. Beyond cap, the oldest are deleted.
-function Settle.bury(call, queue, id, result, stay, cap)
+function Settle.bury(call, queue, id, result, retention, cap)
   local key, dead = K.task(call, id), K.dead(call, queue)
   local webhook, undo, output, deadline, presence, of_key, group =
     unpack(redis.call('HMGET', key, F.webhook, F.undo, F.output, F.deadline, F.presenceMs, F.key, F.group))
-  Result.mark_ended(call, id, key, S.failed, stay, result)
+  Result.mark_ended(call, id, key, S.failed, retention, result)
   if of_key then Keyed.free(call, queue, id, of_key) end
   Deadlines.leave(call, queue, id, deadline, presence)
   Settle.note_finished(call, queue, { call.now_text .. ' ' .. id })
   redis.call('HDEL', key, F.place, F.progress, F.cancel)
-  redis.call('PEXPIRE', K.input(call, id), stay.keep)
-  redis.call('PEXPIRE', K.steps(call, id), stay.keep)
-  Attempt.leave(call, id, stay)
-  if output then keep_output(call, id, S.failed, stay) end
+  redis.call('PEXPIRE', K.input(call, id), retention.keep)
+  redis.call('PEXPIRE', K.steps(call, id), retention.keep)
+  Attempt.leave(call, id, retention)
+  if output then keep_output(call, id, S.failed, retention) end
   -- Until the undo has begun, a retry of the task takes it back: see actions.lua.
   if undo then Follow.undo_work(call, id) end
   if webhook then Follow.tell_webhook(call, id, S.failed, webhook) end
@@ -82,13 +82,13 @@ function Settle.bury(call, queue, id, result, stay, cap)
       redis.call('UNLINK', K.steps(call, old))
     end
   end
-  Notices.ended(call, id, S.failed, call.now_text, stay.expires, result)
+  Notices.ended(call, id, S.failed, call.now_text, retention.expires, result)
 end
 
 -- Cancels a task that has not ended: at once, or, while it runs, by a flag of which its worker is notified. The first reason stays.
 --   by  why: C.cancelByCaller, C.cancelByDeadline or C.cancelByAbsence
 -- Returns "canceled" or "requested".
-function Settle.cancel(call, id, state, queue, by, stay)
+function Settle.cancel(call, id, state, queue, by, retention)
   local key = K.task(call, id)
   redis.call('HSETNX', key, F.cancel, by)
   if state == S.running then
@@ -105,7 +105,7 @@ function Settle.cancel(call, id, state, queue, by, stay)
     -- Also one without a key, which has joined before the line was keyed.
     Keyed.decide(call, queue, id)
   end
-  Settle.finish(call, id, S.canceled, stay)
+  Settle.finish(call, id, S.canceled, retention)
   return 'canceled'
 end
 
@@ -118,7 +118,7 @@ function Settle.cancel_members(call, group, max)
   for _, id in ipairs(members) do
     if Group.agrees(call, true, group, id) then
       local state, queue = unpack(redis.call('HMGET', K.task(call, id), F.state, F.queue))
-      Settle.cancel(call, id, state, queue, by, Result.stay(call, keep, tombstone))
+      Settle.cancel(call, id, state, queue, by, Result.retention(call, keep, tombstone))
     end
   end
   if #members < max then
