@@ -8,8 +8,8 @@ import type { ReservedTask } from "../store/line/reserve.ts";
 /** When a suspect that cannot run here is reserved again, ms: at the earliest, and after the previous suspect. */
 const PUT_OFF_MS = { min: 500, each: 10 } as const;
 
-/** Returns reserved tasks of one queue that cannot run in this process now. */
-export class Returns {
+/** Hands back reserved tasks of one queue that cannot run in this process now. */
+export class HandBacks {
   readonly #engine: Engine;
   readonly #settings: QueueSettings;
   readonly #log: Logger;
@@ -23,7 +23,7 @@ export class Returns {
   }
 
   /** There is no slot for it any more, or it is to stop before it has begun: returns it to its place at once. */
-  async handBack({ id, fence }: ReservedTask): Promise<void> {
+  async now({ id, fence }: ReservedTask): Promise<void> {
     this.#log.info({ requestId: id, queue: this.#settings.queue, outcome: "unbegun" }, "pool: handing a task back");
     try {
       await this.#engine.call("release", { queue: this.#settings.queue, id, fence, unbegun: true });
@@ -36,11 +36,11 @@ export class Returns {
   }
 
   /** There are enough suspects here, or no slot for this one: it returns to its place a little later, so that the line moves on. */
-  putOff({ id, fence, attempt }: ReservedTask): void {
+  later({ id, fence, attempt }: ReservedTask): void {
     const now = performance.now();
     this.#putOffUntil = Math.max(now + PUT_OFF_MS.min, this.#putOffUntil + PUT_OFF_MS.each);
-    const later = { kind: "later", afterMs: Math.round(this.#putOffUntil - now), message: "" } as const;
-    const failure = failureOf(later, { settings: this.#settings, attempt }, 0);
+    const end = { kind: "later", afterMs: Math.round(this.#putOffUntil - now), message: "" } as const;
+    const failure = failureOf(end, { settings: this.#settings, attempt }, 0);
     const { queue } = this.#settings;
     this.#engine.leases.fail({ queue, id, fence }, failure, this.#settings).catch((error: unknown) => {
       this.#log.warn(

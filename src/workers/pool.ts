@@ -9,7 +9,7 @@ import type { Standby } from "../store/line/standby.ts";
 import { Ahead } from "./ahead.ts";
 import type { Attempt } from "./attempt/attempt.ts";
 import { BatchCalls } from "./batch-calls.ts";
-import { Returns } from "./hand-back.ts";
+import { HandBacks } from "./hand-back.ts";
 import type { Runner, WorkerParts } from "./runner.ts";
 import { Slots } from "./slots.ts";
 import { Taker } from "./taker.ts";
@@ -32,7 +32,7 @@ export class Pool implements Role {
   readonly #ahead: Ahead;
   /** Undefined if each task has a slot. */
   readonly #calls: BatchCalls | undefined;
-  readonly #returns: Returns;
+  readonly #handBacks: HandBacks;
   readonly #takers: readonly Taker[];
   /** How many tasks were left after the last reply. */
   readonly #line = { waiting: 0 };
@@ -59,7 +59,7 @@ export class Pool implements Role {
     this.#declared = settings.concurrency;
     this.#parts = parts;
     this.#runner = runner;
-    this.#returns = new Returns(engine, settings, log);
+    this.#handBacks = new HandBacks(engine, settings, log);
     const perSlot = settings.batch?.max ?? 1;
     const onRoom = () => {
       this.#ahead.fill();
@@ -72,7 +72,7 @@ export class Pool implements Role {
     const more = settings.batch && (() => this.#calls?.room ?? 0);
     const ahead = () => this.#ahead.room;
     this.#slots = new Slots({ count: this.#declared, perSlot, log, more, ahead, onFreed, onRoom });
-    const handBack = (task: ReservedTask) => this.#returns.handBack(task);
+    const handBack = (task: ReservedTask) => this.#handBacks.now(task);
     this.#ahead = new Ahead({
       ...{ slots: this.#slots, allowed: mayTakeAhead(settings), handBack },
       run: (task, slot, takenAt) => runner.run(task, slot, takenAt),
@@ -90,7 +90,7 @@ export class Pool implements Role {
         : Math.ceil((this.#slots.count + this.#ahead.room) / lanes);
     const common = { worker, engine, settings, slots: this.#slots, line: this.#line, log };
     const acts = {
-      run: (task: ReservedTask, takenAt: number) => this.#run(task, takenAt),
+      run: (task: ReservedTask, takenAt: number, ahead: boolean) => this.#run(task, takenAt, ahead),
       handBack: (task: ReservedTask) => void handBack(task),
     };
     this.#takers = Array.from({ length: lanes }, (_, lane) => {
@@ -179,18 +179,19 @@ export class Pool implements Role {
     for (const taker of this.#takers) taker.wake();
   }
 
-  #run(task: ReservedTask, takenAt: number): void {
-    if (this.#stopping.has(task.id)) return void this.#returns.handBack(task);
+  #run(task: ReservedTask, takenAt: number, ahead: boolean): void {
+    if (this.#stopping.has(task.id)) return void this.#handBacks.now(task);
     const isSuspect = task.lost > 0;
     const admitted = !isSuspect || this.#parts.executors.admitsSuspect(this.queue);
     // A task whose begin is reported has a slot, and so a call, of its own.
     const shared = isSuspect || task.unbegun ? undefined : this.#calls;
     const slot = admitted ? (shared ? shared.join(task.stoodMs) : this.#slots.takeIfFree(takenAt)) : undefined;
     if (slot) this.#runner.run(task, slot, takenAt);
-    else if (admitted && this.#ahead.add(task, takenAt)) return;
-    else if (!isSuspect) void this.#returns.handBack(task);
+    // Its slot may have been given to one that another lane took ahead; the store would count its loss if it waited here.
+    else if (ahead && admitted && this.#ahead.add(task, takenAt)) return;
+    else if (!isSuspect) void this.#handBacks.now(task);
     else {
-      this.#returns.putOff(task);
+      this.#handBacks.later(task);
       this.#wake();
     }
   }

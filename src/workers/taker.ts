@@ -42,7 +42,8 @@ export interface TakerParts {
   max(): number;
   /** Whether more tasks are requested than there are slots for. */
   ahead(): boolean;
-  run(task: ReservedTask, takenAt: number): void;
+  /** @param ahead whether the store knows that it may have no slot yet */
+  run(task: ReservedTask, takenAt: number, ahead: boolean): void;
   /** Returns a task for which there is no slot any more. */
   handBack(task: ReservedTask): void;
 }
@@ -50,6 +51,7 @@ export interface TakerParts {
 /** A request whose reply has not come, although it may have reserved tasks. */
 interface Open {
   readonly reservation: string;
+  readonly ahead: boolean;
   /** The connection that it was sent on, if not the usual one: a repetition on another connection could overtake the first request. */
   readonly standby: Standby | undefined;
 }
@@ -57,6 +59,7 @@ interface Open {
 /** A reply, and how many slots were claimed for it. */
 interface TakenReply {
   readonly reserved: ReserveAnswer;
+  readonly ahead: boolean;
   readonly takenAt: number;
   readonly claimed: number;
 }
@@ -162,7 +165,7 @@ export class Taker implements Role {
   async #take(waits: boolean): Promise<number> {
     const { slots, line, run, handBack } = this.#parts;
     for (let asked = this.#ask(waits); ; ) {
-      const { reserved, takenAt, claimed } = await asked;
+      const { reserved, ahead, takenAt, claimed } = await asked;
       const { tasks, waiting, pauseMs } = reserved;
       line.waiting = waiting ?? 0;
       slots.release(claimed);
@@ -177,7 +180,7 @@ export class Taker implements Role {
       const next = wants() ? this.#ask(false) : undefined;
       for (const task of taken) {
         slots.release(1);
-        run(task, takenAt);
+        run(task, takenAt, ahead);
       }
       if (next !== undefined) asked = next;
       // Some tasks may have ended at once, so their slots can be filled in the same turn.
@@ -187,29 +190,30 @@ export class Taker implements Role {
   }
 
   async #ask(waits: boolean): Promise<TakenReply> {
-    const { engine, slots, max, ahead } = this.#parts;
+    const { engine, slots, max } = this.#parts;
     this.#requests += 1;
     // It only needs to be unique within a lane, since workers have unique ids.
     const repeated = this.#open;
     const reservation = repeated?.reservation ?? String(this.#requests);
+    const ahead = repeated?.ahead ?? this.#parts.ahead();
     let standby = repeated ? repeated.standby : waits ? this.#standby : undefined;
     if (repeated && standby?.usable === false) {
       await standby.abandon();
       standby = undefined;
     }
-    this.#open = { reservation, standby };
+    this.#open = { reservation, ahead, standby };
     const takenAt = performance.now();
     const count = Math.min(slots.free, max());
     // Slots are not claimed for a request that waits: others may use them until it is answered.
     const claimed = standby ? 0 : count;
     slots.claim(claimed);
     try {
-      const request = { ...this.#request, reservation, count, ahead: ahead() };
+      const request = { ...this.#request, reservation, count, ahead };
       const waitMs = repeated ? 0 : Math.min(STANDBY_MS, request.leaseMs * STANDBY_SHARE);
       const reserved = await (standby ? standby.reserve(request, waitMs) : engine.leases.reserve(request));
       this.#open = undefined;
       this.#failing = false;
-      return { reserved, takenAt, claimed };
+      return { reserved, ahead, takenAt, claimed };
     } catch (error) {
       slots.release(claimed);
       throw error;

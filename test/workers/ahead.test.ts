@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import { defineHandler } from "../../src/handler/define.ts";
 import type { ReservedTask } from "../../src/store/line/reserve.ts";
@@ -5,6 +6,7 @@ import { Ahead } from "../../src/workers/ahead.ts";
 import type { Slot } from "../../src/workers/slots.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { type FakeTime, fakeTime } from "../helpers/fake-time.ts";
+import { replaceCall } from "../helpers/replace-call.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 import { eventually } from "../shared/eventually.ts";
 
@@ -147,6 +149,47 @@ describe("a worker with one slot and quick handlers", () => {
     expect(seen.max).to.equal(1);
     // Usually an eighth; on a busy machine handlers are cut off, and then not quick.
     expect(requests).to.be.below(0.9 * ids.length);
+  });
+
+  it("hands a task back whose slot went to one taken ahead, since its own death would count as a loss of the task", async () => {
+    const [busy, over, replied, gate] = [deferred(), deferred(), deferred<string>(), deferred()];
+    const run = async (input: unknown) => {
+      if (input !== "slow") return;
+      busy.resolve();
+      await over.promise;
+    };
+    shop = await openWorkshop([defineHandler({ queue: "jobs", concurrency: 2, run })]);
+    const { leases } = shop.engine;
+    const reserve = leases.reserve.bind(leases);
+    leases.openStandby = async () => undefined;
+    let replies = 0;
+    // The second reply is late: meanwhile handlers prove to be quick, and the other lane takes tasks for both slots.
+    leases.reserve = async (request) => {
+      const reply = await reserve(request);
+      if (request.queue === "jobs") replies += 1;
+      if (replies !== 2) return reply;
+      expect([request.lane, request.ahead, reply.tasks.length]).to.deep.equal([0, false, 1]);
+      replied.resolve(String(reply.tasks[0]?.id));
+      await gate.promise;
+      return reply;
+    };
+    const released: string[] = [];
+    const restore = replaceCall(shop.engine, "release", ({ id }, release) => {
+      released.push(id);
+      return release();
+    });
+    const inputs = [...Array.from({ length: 60 }, (_, n) => n), ...Array.from({ length: 30 }, () => "slow")];
+    const ids = await Promise.all(inputs.map((input) => shop.submit(input)));
+    await shop.worker();
+    const late = await replied.promise;
+    await busy.promise;
+    await turn();
+    gate.resolve();
+    await turn();
+    expect(released).to.include(late);
+    over.resolve();
+    for (const id of ids) expect(await shop.ended(id)).to.include({ state: "succeeded", attempts: 1, lost: 0 });
+    restore();
   });
 
   it("keeps no task from its place behind a slow one", async () => {

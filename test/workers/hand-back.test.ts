@@ -1,12 +1,12 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import type { Engine } from "../../src/engine/engine.ts";
-import { Returns } from "../../src/workers/hand-back.ts";
+import { HandBacks } from "../../src/workers/hand-back.ts";
 import { attemptOf } from "../helpers/attempt.ts";
 import { type FakeTime, fakeTime } from "../helpers/fake-time.ts";
 import { recordingLog } from "../helpers/recording-log.ts";
 
-describe("tasks that a worker returns without running them", () => {
+describe("tasks that a worker hands back without running them", () => {
   let time: FakeTime;
   beforeEach(() => {
     time = fakeTime();
@@ -27,17 +27,17 @@ describe("tasks that a worker returns without running them", () => {
       call: (name: string, of: unknown) => call(name)(of),
       leases: { fail: call("fail") },
     } as unknown as Engine;
-    return { returns: new Returns(engine, settings, log), calls, messages };
+    return { handBacks: new HandBacks(engine, settings, log), calls, messages };
   };
 
   it("go back to their places at once; suspects a little later, one after the other", async () => {
-    const { returns, calls, messages } = open(async () => "ok");
+    const { handBacks, calls, messages } = open(async () => "ok");
     const lease = { queue: "jobs", id: "task-9", fence: "3" };
-    void returns.handBack(task);
+    void handBacks.now(task);
     expect(calls.splice(0)).to.deep.equal([["release", { ...lease, unbegun: true }]]);
-    for (let n = 0; n < 3; n += 1) returns.putOff(task);
+    for (let n = 0; n < 3; n += 1) handBacks.later(task);
     await time.pass(2000);
-    returns.putOff(task);
+    handBacks.later(task);
     expect(calls.map(([name, of, , given]) => [name, of, given])).to.deep.equal(
       Array(4).fill(["fail", lease, settings]),
     );
@@ -52,9 +52,9 @@ describe("tasks that a worker returns without running them", () => {
   });
 
   it("wait until their leases end if they cannot be returned, which is logged", async () => {
-    const { returns, messages } = open(() => Promise.reject(new Error("refused")));
-    void returns.handBack(task);
-    returns.putOff(task);
+    const { handBacks, messages } = open(() => Promise.reject(new Error("refused")));
+    void handBacks.now(task);
+    handBacks.later(task);
     await turn();
     expect(messages).to.have.length(3);
   });

@@ -39,12 +39,15 @@ describe("the requests of a worker for work", () => {
     /** Whether handlers end while they are called. */
     readonly endsAtOnce?: boolean;
     readonly isPaused?: () => boolean;
+    readonly ahead?: () => boolean;
   }
 
   /** A taker of this line, which has not started. */
   const open = ({ line, slots: count = 4, settings, lane = 0, ...given }: Given) => {
     const requests: Request[] = [];
     const taken: string[] = [];
+    /** Of those that were taken: whether the store knows that there may be no slot. */
+    const knownAhead: boolean[] = [];
     const handedBack: string[] = [];
     const held: Slot[] = [];
     const answers = new Map<string, ReserveAnswer>();
@@ -78,9 +81,10 @@ describe("the requests of a worker for work", () => {
       ...{ worker: "w", slots, line: known, log, lane, min: () => given.min ?? 1, max: () => given.max ?? count },
       engine: { leases: { reserve } } as unknown as Engine,
       settings: attemptOf({ settings: { leaseMs: LEASE_MS, ...settings } }).settings,
-      ahead: () => false,
-      run: ({ id }) => {
+      ahead: given.ahead ?? (() => false),
+      run: ({ id }, _, ahead) => {
         taken.push(id);
+        knownAhead.push(ahead);
         held.push(slots.take());
         if (given.endsAtOnce) end();
       },
@@ -93,7 +97,7 @@ describe("the requests of a worker for work", () => {
         slot.stored();
       }
     };
-    return { requests, taken, handedBack, slots, known, line, failing, underway, messages, end };
+    return { requests, taken, knownAhead, handedBack, slots, known, line, failing, underway, messages, end };
   };
   const countsOf = (requests: readonly Request[]) => requests.map(({ count }) => count);
 
@@ -123,6 +127,25 @@ describe("the requests of a worker for work", () => {
     expect(requests).to.deep.equal([]);
     await time.pass(1500);
     expect(requests).to.have.length(1);
+  });
+
+  it("say again what they said when they are repeated, also whether there may be no slot for their tasks", async () => {
+    let isAhead = false;
+    const { requests, knownAhead, failing } = open({ line: ["a", "b"], max: 1, ahead: () => isAhead });
+    failing.after = true;
+    taker.start();
+    await time.pass(25);
+    Object.assign(failing, { after: false });
+    isAhead = true;
+    await time.pass(1000);
+    expect(requests.slice(0, 3).map(({ reservation, ahead }) => [reservation, ahead])).to.deep.equal([
+      ...[
+        ["1", false],
+        ["1", false],
+        ["3", true],
+      ],
+    ]);
+    expect(knownAhead).to.deep.equal([false, true]);
   });
 
   it("are not sent for an empty line until something happens; of another lane only for enough tasks", async () => {
