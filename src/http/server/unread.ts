@@ -59,7 +59,11 @@ export function linger(socket: Duplex & { readonly bytesRead?: number }): () => 
   const timer = setInterval(() => {
     if (performance.now() > deadline || (socket.bytesRead ?? 0) - bytesRead > LINGER.bytes) socket.destroy();
   }, LINGER.lookEveryMs);
-  const end = () => clearInterval(timer);
+  const end = () => {
+    clearInterval(timer);
+    // The connection may serve many more requests.
+    socket.removeListener("close", end);
+  };
   socket.once("close", end);
   return end;
 }
