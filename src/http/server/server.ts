@@ -6,7 +6,7 @@ import type Koa from "koa";
 import { StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { Role } from "../../loop.ts";
-import { HEAD_BYTES, refuse } from "../problems/client-error.ts";
+import { HEAD_BYTES, refuse } from "./client-error.ts";
 import { limitUnread, linger, UNREAD_DEFAULTS } from "./unread.ts";
 
 /** Time limits of connections and requests, ms. */

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { PROBLEM_TYPE } from "../../engine/tasks/result.ts";
-import { linger } from "../server/unread.ts";
-import { bareProblem, type ProblemDocument, problemDocument } from "./problem.ts";
+import { bareProblem, type ProblemDocument, problemDocument } from "../problems/problem.ts";
+import { linger } from "./unread.ts";
 
 /** The error of Node for a request that its parser refused. */
 export interface ClientError extends Error {
