@@ -15,6 +15,7 @@ const catalogue = {
   "method-not-allowed": [405, "The resource does not support this method"],
   "id-conflict": [409, "The id is already taken by another submission"],
   "not-retryable": [409, "Only a dead task can be retried"],
+  "not-running": [409, "It is not the turn of this task"],
   "not-waiting": [409, "Only a task that waits can be moved"],
   declared: [409, "A handler declares this schedule"],
   canceled: [410, "The task was canceled"],

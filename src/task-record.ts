@@ -105,6 +105,10 @@ const INTERNAL = {
   group: { field: "group", form: "text" },
   /** Of a waiting task in a keyed line. */
   turn: { form: "turn" },
+  /** Once it was called as a turn: for how long that may last, ms, 0 for any time. */
+  longestMs: { field: "turn", form: "span" },
+  /** Of its last run: larger than that of any before it in its queue. */
+  fence: { field: "run", form: "fence" },
   /** If requested and available. */
   result: { form: "result" },
   /** The length of a requested result that is too long to be included; else 0. */

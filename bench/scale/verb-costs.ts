@@ -75,7 +75,7 @@ export async function verbCosts(
       ),
     tick({ calls }) {
       const kept = { keepMs: KEPT_MS, tombstoneMs: KEPT_MS, deadMs: KEPT_MS, maxLost: 3, problem: "" };
-      return calls.tick(TAG, { items: [{ queue: QUEUE, ...kept }], limit: BATCH_LIMIT });
+      return calls.tick(TAG, { items: [{ queue: QUEUE, ...kept }], limit: BATCH_LIMIT, timeout: "" });
     },
   };
   const lanes = await Promise.all(

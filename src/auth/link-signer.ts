@@ -1,18 +1,20 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** What a link is for: a group and a task may have the same id, and be created in the same millisecond. */
-export type LinkKind = "task" | "group";
+/** What a link is for: to read a task or a group, which may have the same id and be created in the same millisecond; or to end a turn. */
+export type LinkKind = "task" | "group" | "turn";
 
 /** The task or group that a link is for. The creation time is part of it, since the id may be used again once the task is deleted. */
 export interface SignedSubject {
   readonly id: string;
   readonly createdMs: number;
+  /** Of a link that ends a turn: that of the turn, so that it ends no other. */
+  readonly fence?: string | null;
 }
 
 /**
- * Signs links, so that anyone who has one can read one task or group without a key (the valet key pattern). The signature covers the
- * kind, the id, the creation time, and the expiry, with a fixed context: it only allows reading this task, on whatever path it is
- * used, and not another task that gets the same id later.
+ * Signs links, so that anyone who has one can read one task or group, or end one turn, without a key (the valet key pattern). The signature
+ * covers the kind, the id, the creation time, the fence of a turn, and the expiry, with a fixed context: it only allows this, on whatever
+ * path it is used, and not with another task that gets the same id later.
  */
 export class LinkSigner {
   readonly #secret: string;
@@ -26,7 +28,7 @@ export class LinkSigner {
     this.#now = now;
   }
 
-  /** The query string, with its question mark, that allows reading it from now on. */
+  /** The query string, with its question mark, that allows it from now on. */
   sign(kind: LinkKind, subject: SignedSubject): string {
     const expires = String(Math.ceil((this.#now() + this.#ttlMs) / 1000));
     return `?expires=${expires}&signature=${this.#signature(kind, subject, expires).toString("base64url")}`;
@@ -46,8 +48,9 @@ export class LinkSigner {
     return given.length === right.length && timingSafeEqual(given, right) && given.toString("base64url") === signature;
   }
 
-  #signature(kind: LinkKind, { id, createdMs }: SignedSubject, expires: string): Buffer {
-    const text = `paihao link 3\nread ${kind}\n${id}\n${createdMs}\n${expires}`;
+  #signature(kind: LinkKind, { id, createdMs, fence }: SignedSubject, expires: string): Buffer {
+    const what = kind === "turn" ? `end turn ${fence}` : `read ${kind}`;
+    const text = `paihao link 3\n${what}\n${id}\n${createdMs}\n${expires}`;
     return createHmac("sha256", this.#secret).update(text).digest();
   }
 }

@@ -9,6 +9,15 @@ import { finishedOf, type Page, type PageRequest, pageOf, type Scans } from "./w
 /** Processes register the queues of their handlers every thirty seconds; a queue that none has registered for this long is orphaned, ms. */
 const ORPHANED_MS = 60_000;
 
+/** What holds a queue in place of what its handler declares; null takes it back, undefined leaves it as it is. */
+export interface Adjustment {
+  readonly rate?: QueueSettings["rate"] | null;
+  /** Of each worker process. */
+  readonly concurrency?: number | null | undefined;
+  /** Over all processes. */
+  readonly total?: number | null | undefined;
+}
+
 /** The queues of this process and of others. */
 export class Queues {
   /** Those that this process has handlers for, by name. */
@@ -75,18 +84,14 @@ export class Queues {
     await this.#scripts.pause(this.#keys.tagOfQueue(queue), { queue, paused });
   }
 
-  /** Sets what holds a queue in place of what its handler declares; null takes it back, undefined leaves it as it is. */
-  async adjust(
-    queue: string,
-    {
-      rate,
-      concurrency,
-    }: { readonly rate?: QueueSettings["rate"] | null; readonly concurrency?: number | null | undefined },
-  ): Promise<void> {
+  /** Sets what holds a queue. */
+  async adjust(queue: string, { rate, concurrency, total }: Adjustment): Promise<void> {
+    const set = (value: number | null | undefined) => (value === null ? "-" : String(value ?? ""));
     const asked = {
       queue,
       rate: rate ? storedRate(rate) : rate === null ? "-" : "",
-      concurrency: concurrency === null ? "-" : String(concurrency ?? ""),
+      concurrency: set(concurrency),
+      total: set(total),
     };
     await this.#scripts.adjust(this.#keys.tagOfQueue(queue), asked);
   }

@@ -13,7 +13,9 @@ type Defaults = Pick<
 /** The settings of a queue: from its handler, otherwise from the environment. */
 export interface QueueSettings
   extends Readonly<Defaults>,
-    Pick<Handler, "queue" | "timeoutMs" | "backoff" | "rate" | "targetWaitMs" | "warmupMs" | "batch"> {
+    Pick<Handler, "queue" | "timeoutMs" | "backoff" | "rate" | "targetWaitMs" | "warmupMs" | "batch" | "turns"> {
+  /** How many tasks run at once over all processes; undefined for any number. */
+  readonly total: number | undefined;
   readonly maxLost: number;
   /** Whether not only the line decides when work is taken, see {@link Gate}. */
   readonly gated: boolean;
@@ -45,7 +47,9 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
   const { keyed, limit } = handler;
   return {
     queue: handler.queue,
-    concurrency: handler.concurrency ?? config.concurrency,
+    concurrency: handler.concurrency.each ?? config.concurrency,
+    total: handler.concurrency.total,
+    turns: handler.turns,
     attempts: handler.attempts ?? config.attempts,
     leaseMs: handler.leaseMs ?? config.leaseMs,
     timeoutMs: handler.timeoutMs,

@@ -37,6 +37,8 @@ export interface Handler<I = unknown, R = HandlerResult, Q extends string = stri
   readonly entrance?: string;
   /** A gate decides beside the line when work is taken. */
   readonly gated?: true;
+  /** Set if its tasks are turns of callers who work themselves: for how long one may last; undefined for any time. */
+  readonly turns?: { readonly longestMs: number | undefined } | undefined;
   /** Never set: tells the compiler what `paihao/client` sends and receives. */
   readonly types?: { readonly input: In; readonly result: R };
   readonly schema: StandardSchemaV1<unknown, I> | undefined;

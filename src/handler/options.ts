@@ -100,8 +100,11 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
    * succeeded, or with `undo` as long as that may need it.
    */
   keepInput?: boolean;
-  /** How many tasks run at once in each worker process; default CONCURRENCY. 0: none, the work is leased over HTTP. */
-  concurrency?: number;
+  /**
+   * How many tasks run at once in each worker process; default CONCURRENCY. 0: none, the work is leased over HTTP. `total`: how many at most
+   * over all processes; default: any number.
+   */
+  concurrency?: number | { each?: number; total?: number };
   /** How many workers a task may lose; one more and it is dead. Default 3. */
   maxLost?: number;
   /** How many tasks may start in each span, over all workers; default: no limit. */
@@ -229,7 +232,7 @@ export const OPTIONS = {
     if (given === undefined || typeof given === "boolean") return given ?? true;
     throw refuse(given, "true or false");
   }),
-  concurrency: option("concurrency", "`CONCURRENCY`", count(0, MAX_CONCURRENCY)),
+  concurrency: option("concurrency", "`CONCURRENCY`", readConcurrency, ["each", "total"]),
   maxLost: option("maxLost", String(HANDLER_DEFAULTS.maxLost), count(0)),
   rate: option("rate", "none", readRate, ["max", "per"]),
   fair: option("fair", "false", readFair, ["by", "weight"]),
@@ -279,6 +282,14 @@ function count(min: number, max = 1_000_000) {
   return (given: number | undefined, refuse: Refuse, member = ""): number | undefined => {
     if (given === undefined || (Number.isInteger(given) && given >= min && given <= max)) return given;
     throw refuse(given, `a whole number from ${min} to ${max}`, member);
+  };
+}
+
+function readConcurrency(given: Options["concurrency"], refuse: Refuse) {
+  const { each, total } = typeof given === "object" && given !== null ? given : { each: given, total: undefined };
+  return {
+    each: count(0, MAX_CONCURRENCY)(each, refuse, typeof given === "object" ? ".each" : ""),
+    total: count(1, MAX_CONCURRENCY)(total, refuse, ".total"),
   };
 }
 

@@ -5,13 +5,16 @@ import { hint } from "../config/nearest.ts";
 import { messageOf } from "../errors.ts";
 import { defineHandler, type Handler } from "./define.ts";
 import { type HandlerOptions, OPTIONS } from "./options.ts";
+import { defineTurns, TURNS_OPTIONS, type TurnsOptions } from "./turns.ts";
 
 /** Options that are code, or about running it in this process. */
-const OF_CODE = new Set(["queue", "run", "keyed", "label", "undo", "timeout", "concurrency", "isolate"]);
+const OF_CODE: ReadonlySet<string> = new Set(["queue", "run", "keyed", "label", "undo", "timeout", "isolate"]);
 const NAMES = Object.keys(OPTIONS).filter((name) => !OF_CODE.has(name));
+/** Those of a queue of turns; `turns` says that it is one, and how many slots it has. */
+const OF_TURNS = ["turns", ...TURNS_OPTIONS.filter((name) => name !== "slots" && !OF_CODE.has(name))];
 
 /**
- * The queues that a file declares for workers over HTTP: an object with the options of each queue by its name.
+ * The queues that a file declares, for workers over HTTP or of turns: an object with the options of each queue by its name.
  * @throws Error that names the queue, the option, its value and what was expected
  */
 export async function readQueuesFile(file: string): Promise<[queue: string, handler: Handler][]> {
@@ -24,11 +27,21 @@ export async function readQueuesFile(file: string): Promise<[queue: string, hand
 function handlerOf(queue: string, options: unknown): Handler {
   const error = (fault: string) => new TypeError(`queue ${JSON.stringify(queue)}: ${fault}`);
   if (!isObject(options)) throw error(`is ${JSON.stringify(options)}, expected an object with its options`);
+  const names = "turns" in options ? OF_TURNS : NAMES;
   for (const name of Object.keys(options)) {
-    if (NAMES.includes(name)) continue;
-    throw error(`there is no option "${name}"${hint(name, NAMES) || `, expected one of ${NAMES.join(", ")}`}`);
+    if (names.includes(name)) continue;
+    throw error(`there is no option "${name}"${hint(name, names) || `, expected one of ${names.join(", ")}`}`);
   }
-  const { input, ...others } = options;
+  const { input, turns, concurrency, ...others } = options;
+  if (turns !== undefined) {
+    const of = { ...(others as Partial<TurnsOptions>), ...schemaOf(input, error) };
+    return defineTurns({ ...of, queue, slots: turns as number });
+  }
+  if (concurrency !== undefined && !(isObject(concurrency) && concurrency.each === undefined)) {
+    throw error(
+      `concurrency is ${JSON.stringify(concurrency)}, expected { "total": 4 }: each worker has its own slots`,
+    );
+  }
   const run = () => {
     throw new Error("its tasks are for workers over HTTP");
   };
@@ -38,7 +51,7 @@ function handlerOf(queue: string, options: unknown): Handler {
     ...schemaOf(input, error),
     queue,
     run,
-    concurrency: 0,
+    concurrency: { ...concurrency, each: 0 },
   });
 }
 

@@ -26,6 +26,7 @@ import { monitorRoutes } from "./task/monitor.ts";
 import { moveRoutes } from "./task/move.ts";
 import { retryRoutes } from "./task/retry.ts";
 import { timelineRoutes } from "./task/timeline.ts";
+import { turnRoutes } from "./task/turn.ts";
 
 /** All routes of a server that accepts tasks, with those of its extensions. */
 export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonly Route[] {
@@ -39,6 +40,7 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     ...submitRoutes(api, live),
     ...collectRoutes(api, pages),
     ...cancelRoutes(api),
+    ...turnRoutes(api),
     ...moveRoutes(api),
     ...againRoutes(api, live),
     ...batchRoutes(api, openGroup),

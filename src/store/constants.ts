@@ -44,6 +44,8 @@ export const SHARED = {
   /** The error codes of tasks that were canceled by their deadline, or because nobody looked at them. */
   deadlinePassed: "deadline-passed",
   abandoned: "abandoned",
+  /** The error code of a turn that has lasted too long. */
+  taskTimeout: "task-timeout",
   /** The distance between two states in a score of K.memberStates: more than any time, ms. */
   memberSpan: 1e13,
   /** The latest service times that are kept of a queue. */

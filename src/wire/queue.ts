@@ -60,10 +60,17 @@ export const queue = z.object({
   settings: z
     .object({
       concurrency: z.object({ declared: count.nullable(), now: count.nullable() }),
+      total: z.object({ declared: count.nullable(), now: count.nullable() }),
       rate: z.object({ declared: rateLimit.nullable(), now: rateLimit.nullable() }),
     })
     .describe(
-      "What holds the queue: tasks at a time in one worker, null if its handler is not here, and how many may start in what time, over all workers, null for any number; as the handler declares it, and what holds now.",
+      "What holds the queue: `concurrency`, tasks at a time in one worker, null if its handler is not here; `total`, tasks at a time over all workers, or turns at a time, null for any number; `rate`, how many may start in what time, over all workers, null for any number; as the handler declares it, and what holds now.",
+    ),
+  turns: z
+    .object({ longest: seconds.nullable() })
+    .nullable()
+    .describe(
+      "Of a queue of turns, whose callers do the work: for how many seconds one may last, null for any time. Null for a queue with a handler.",
     ),
   consumes: z.array(text),
   input: z.record(z.string(), z.unknown()).nullable().describe("JSON Schema of the input; null if unknown."),
@@ -79,14 +86,22 @@ export const queues = listOf(queue);
 export type Queues = Document<typeof queues>;
 export type QueueAction = Queue["actions"][number];
 
+const slots = z.int().min(1).max(MAX_CONCURRENCY);
+
 const adjustable = {
   concurrency: z
-    .int()
-    .min(1)
-    .max(MAX_CONCURRENCY)
+    .union([
+      slots.describe("The same as `each`; of a queue of turns, as `total`."),
+      z
+        .strictObject({
+          each: slots.nullable().exactOptional().describe("How many tasks each worker process runs at a time."),
+          total: slots.nullable().exactOptional().describe("How many tasks run at a time, over all processes."),
+        })
+        .refine((given) => Object.keys(given).length > 0, { error: "expected each or total" }),
+    ])
     .nullable()
     .exactOptional()
-    .describe("How many tasks each worker process runs at a time; null: as the handler declares it."),
+    .describe("How many tasks run at a time; null: as the handler declares it."),
   rate: z
     .strictObject({
       max: z.int().min(1).max(MAX_RATE),

@@ -102,6 +102,21 @@ function shapeOf<const M extends Readonly<Record<string, { form: keyof typeof FO
 
 const { queue, state: current, index: place, attempt: attempts, cancelRequested, ...others } = shapeOf(SHOWN);
 
+const turn = z
+  .object({
+    since: time,
+    until: time.nullable().describe("When it is given up unless somebody looks at it before; each look moves this."),
+    endsAt: time.nullable().describe("When it fails, however often somebody looks; null if it may last for any time."),
+    fence: z
+      .int()
+      .describe(
+        "Rises with every turn of the queue: a resource that remembers the largest it has seen can refuse a holder whose turn is over.",
+      ),
+  })
+  .describe("While it is the turn of the caller.");
+/** A turn that has been called and is not over. */
+export type Turn = Document<typeof turn>;
+
 /** The monitor's document. */
 export const task = z.object({
   id: text,
@@ -118,6 +133,7 @@ export const task = z.object({
   progress: progress.nullable(),
   eta: eta.nullable(),
   ...others,
+  turn: turn.exactOptional(),
   error: taskError.nullable(),
   actions: z
     .array(z.enum(TASK_ACTIONS))

@@ -20,7 +20,12 @@ const queue = (name: string, more: Partial<Queue> = {}): Queue => ({
     limit: null,
     resting: null,
     slotsWanted: null,
-    settings: { concurrency: { declared: 8, now: 8 }, rate: { declared: null, now: null } },
+    settings: {
+      concurrency: { declared: 8, now: 8 },
+      total: { declared: null, now: null },
+      rate: { declared: null, now: null },
+    },
+    turns: null,
     consumes: [],
     input: null,
     actions: [],

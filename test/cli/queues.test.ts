@@ -200,7 +200,11 @@ describe("paihao and the queues", function () {
     expect(set.stdout).to.match(/^concurrency +3 in each worker process \(1 declared\)$/m);
     await paihao("queues set gated --concurrency declared --rate declared");
     const { settings } = await queue("gated");
-    expect(settings).to.deep.equal({ concurrency: { declared: 1, now: 1 }, rate: { declared: null, now: null } });
+    expect(settings).to.deep.equal({
+      concurrency: { declared: 1, now: 1 },
+      total: { declared: null, now: null },
+      rate: { declared: null, now: null },
+    });
     for (const line of ["queues set gated", "queues set gated --rate 5", "queues set gated --concurrency 0"])
       expect((await paihao(line)).code, line).to.equal(2);
     const workers = linesOf((await paihao("workers")).stdout).map((line) => line.split("\t"));

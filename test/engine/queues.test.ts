@@ -53,7 +53,14 @@ const SNAPSHOT: QueueSnapshot = {
 };
 const rowOf = ({ snapshot, ...row }: Partial<Omit<QueueRow, "snapshot">> & { snapshot?: Partial<QueueSnapshot> }) => ({
   ...{ dead: 0, oldestWaitingMs: null, lateMs: null, rest: null, newcomerIndex: 0 },
-  ...{ declaredRate: null, setRate: null, setConcurrency: null },
+  ...{
+    declaredRate: null,
+    setRate: null,
+    setConcurrency: null,
+    declaredTotal: null,
+    setTotal: null,
+    longestTurnMs: null,
+  },
   ...{ acceptedLastMinute: 0, finishedLastMinute: 0, failedLastMinute: 0 },
   ...row,
   snapshot: { ...SNAPSHOT, ...snapshot },

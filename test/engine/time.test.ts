@@ -82,7 +82,7 @@ describe("the engine's time", () => {
     }
     const keep = { maxLost: 1, deadMs: HOUR_MS, keepMs: HOUR_MS, tombstoneMs: HOUR_MS, problem: "x" };
     const tick = () =>
-      t.scripts.tick(tag, { items: queues.map((queue) => ({ queue, ...keep })), limit: 10, deadCap: 10 });
+      t.scripts.tick(tag, { items: queues.map((queue) => ({ queue, ...keep })), limit: 10, deadCap: 10, timeout: "" });
     const promoted: number[] = [];
     for (let ticked = await tick(); ticked.promoted > 0; ticked = await tick()) {
       expect(ticked.nextMs).to.equal(promoted.length < 4 ? 0 : null);

@@ -30,8 +30,8 @@ describe("defineHandler", () => {
       leaseMs: undefined,
       resultTtlMs: undefined,
       tombstoneTtlMs: undefined,
-      concurrency: undefined,
     });
+    expect(handler.concurrency).to.deep.equal({ each: undefined, total: undefined });
     expect(handler.consumes).to.deep.equal(["application/json"]);
     expect(handler.backoff).to.deep.equal({ baseMs: 1000, maxMs: 60_000 });
   });
@@ -106,6 +106,9 @@ describe("defineHandler", () => {
       [{ attempts: 0 }, "attempts is 0, expected a whole number from 1"],
       [{ attempts: 1.5 }, "attempts is 1.5, expected a whole number"],
       [{ concurrency: -1 }, "concurrency is -1, expected a whole number from 0 to 1000000"],
+      [{ concurrency: { each: -1 } }, "concurrency.each is -1, expected a whole number from 0 to 1000000"],
+      [{ concurrency: { total: 0 } }, "concurrency.total is 0, expected a whole number from 1 to 1000000"],
+      [{ concurrency: { totl: 1 } }, 'there is no option "concurrency.totl"; did you mean "total"?'],
       [{ concurrency: "4" }, 'concurrency is "4", expected a whole number'],
       [{ fair: {} as never }, "fair is {}, expected true, false or { by: (input, task) => key"],
       [{ fair: { by: () => "", weight: 3 as never } }, "fair.weight is 3, expected a function"],

@@ -47,7 +47,7 @@ describe("queues.json", () => {
       rate: { max: 5, perMs: 1000 },
       batch: { max: 32, waitMs: 50 },
       fair: "caller",
-      concurrency: 0,
+      concurrency: { each: 0, total: undefined },
     });
   });
 
@@ -100,8 +100,23 @@ describe("queues.json", () => {
     ],
     [
       "with an option that needs code",
+      { embed: { isolate: true } },
+      'queue "embed": there is no option "isolate", expected one of input, consumes, attempts',
+    ],
+    [
+      "with slots in each worker",
       { embed: { concurrency: 4 } },
-      'queue "embed": there is no option "concurrency", expected one of input, consumes, attempts',
+      'queue "embed": concurrency is 4, expected { "total": 4 }: each worker has its own slots',
+    ],
+    [
+      "with turns that have an option of workers",
+      { gpu: { turns: 1, lease: "5s" } },
+      'queue "gpu": there is no option "lease", expected one of turns, longest, input',
+    ],
+    [
+      "with turns without a slot",
+      { gpu: { turns: 0 } },
+      'turns of queue "gpu": slots is 0, expected a whole number from 1',
     ],
     ["with a misspelt option", { embed: { atempts: 4 } }, 'there is no option "atempts"; did you mean "attempts"?'],
     [

@@ -38,7 +38,7 @@ describe("the handler of the queue default", () => {
   });
 
   it("counts for one task at a time, and has time for the longest count", () => {
-    expect(handler.concurrency).to.equal(1);
+    expect(handler.concurrency.each).to.equal(1);
     expect(handler.timeoutMs).to.be.above(3_600_000);
   });
 

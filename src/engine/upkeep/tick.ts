@@ -1,3 +1,4 @@
+import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import type { Scripts } from "../../store/library/scripts.ts";
 import { BATCH_LIMIT } from "../../store/library/verb.ts";
@@ -52,9 +53,16 @@ export class Tick {
     this.#keys = keys;
     this.#found = found;
     const all = [...queues.values()].map((settings): OwnQueue => {
-      const { leaseMs, warmupMs, concurrency, rate } = settings;
+      const { leaseMs, warmupMs, concurrency, rate, total, turns } = settings;
       const warmup = warmupMs === undefined ? "" : `${warmupMs} ${concurrency}`;
-      return { ...lossOf(settings), leaseMs, warmup, rate: rate ? storedRate(rate) : "" };
+      const longest = turns ? ` ${turns.longestMs ?? 0}` : "";
+      return {
+        ...lossOf(settings),
+        leaseMs: turns ? null : leaseMs,
+        warmup,
+        rate: rate ? storedRate(rate) : "",
+        total: total === undefined ? "" : `${total}${longest}`,
+      };
     });
     this.#own = keys.tags.map((_, partition) => all.filter(({ queue }) => keys.partitionOfQueue(queue) === partition));
   }
@@ -88,7 +96,14 @@ export class Tick {
     // One without queues as well: its answer says whether the partition takes writes.
     for (let i = 0; i === 0 || i < queues.length; i += TICK_QUEUES) {
       const some = queues.slice(i, i + TICK_QUEUES);
-      ticks.push(await this.#scripts.tick(this.#keys.tag(partition), { items: some, limit: BATCH_LIMIT, pausedMs }));
+      ticks.push(
+        await this.#scripts.tick(this.#keys.tag(partition), {
+          items: some,
+          timeout: TIMEOUT,
+          limit: BATCH_LIMIT,
+          pausedMs,
+        }),
+      );
     }
     const nexts = ticks.flatMap((t) => (t.nextMs === null ? [] : [t.nextMs]));
     return {
@@ -148,6 +163,8 @@ export class Tick {
 
 /** The stored form of the result of a task that has lost its workers. */
 const WORKER_LOST = String(encodeResult(catalogueResult("worker-lost")));
+
+const TIMEOUT = String(encodeResult(catalogueResult(SHARED.taskTimeout, "The turn lasted as long as any may.")));
 
 /** What the loss of a worker means for tasks of a queue. */
 export function lossOf(settings: QueueSettings): TickQueue {

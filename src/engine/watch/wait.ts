@@ -8,7 +8,7 @@ import { Sleep } from "./sleep.ts";
 /** How often a wait polls, ms, since a notice may be lost. */
 const LOOK_MS = 2000;
 
-/** The result of a wait: the end of the task, or else the task as last read; null if it is unknown. */
+/** The result of a wait: the end of the task, or else the task as last read, which runs if that was waited for; null if it is unknown. */
 export type WaitEnd = { readonly end: TaskEnd } | { readonly end: null; readonly seen: Inspection | null };
 
 /** One caller's wait for one task. */
@@ -22,17 +22,23 @@ export class Wait {
   #changed = false;
   /** The caller has left. */
   #left = false;
+  readonly #forTurn: boolean;
   readonly #sleep = new Sleep();
 
-  /** Listens at once, even if the task is not submitted yet. */
+  /**
+   * Listens at once, even if the task is not submitted yet.
+   * @param forTurn it is a turn: waits until it is called, too
+   */
   constructor(
     task: { readonly id: string; readonly queue: string },
     { inspector, notices }: { readonly inspector: Inspector; readonly notices: Notices },
+    forTurn = false,
   ) {
     this.#task = task;
+    this.#forTurn = forTurn;
     this.#inspector = inspector;
     this.#listening = notices.listen(task, (notice) => {
-      if (notice?.ended === false) return;
+      if (notice?.ended === false && !forTurn) return;
       if (notice?.end) this.#end = notice.end;
       else this.#changed = true;
       this.#sleep.wake();
@@ -66,6 +72,7 @@ export class Wait {
       const attends = () => !this.#left;
       const seen = await this.#inspector.inspect(this.#task.id, { result: true, inPieces: true, attends });
       if (seen && isOutcome(seen.state)) return { end: seen };
+      if (this.#forTurn && seen?.state === "running") return { end: null, seen };
       if (seen === null || deadlineMs <= Date.now() || this.#left) return { end: null, seen };
       if (!this.#end && !this.#changed) await this.#sleep.for(Math.min(deadlineMs - Date.now(), LOOK_MS));
     }

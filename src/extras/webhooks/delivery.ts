@@ -10,7 +10,7 @@ import type { AddressGuard } from "../../net/ssrf-guard.ts";
 import { outcomeOf, type StoredGroupEnd, type StoredTaskEnd } from "../../store/task/follow.ts";
 import { answeredWith, inSpanOf, requestSpan } from "../../trace/tracing.ts";
 import type { GroupInspection } from "../groups/group-inspection.ts";
-import { eventBody, groupEventBody } from "./event.ts";
+import { eventBody, groupEventBody, isSameEvent } from "./event.ts";
 import { Receivers } from "./receivers.ts";
 import { post, type ReceiverAnswer } from "./request.ts";
 import { messageId, signatureOf } from "./signature.ts";
@@ -124,7 +124,7 @@ async function eventOf(parts: DeliveryParts, end: StoredTaskEnd, task: TaskConte
   const state = outcomeOf(end);
   const endedMs = task.submittedAt.getTime();
   // A dead task may have been run again since, and a later task may have its id.
-  const isSame = seen?.state === state && seen.finishedMs === endedMs;
+  const isSame = seen !== null && isSameEvent({ id: end.id, state }, endedMs, seen);
   const other = isSame ? parts.otherBody?.(seen) : undefined;
   const body = other ?? eventBody({ id: end.id, state }, endedMs, isSame ? seen : null, parts.describe);
   if (isSame && !seen.expired) {

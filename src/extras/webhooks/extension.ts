@@ -43,7 +43,7 @@ export const webhooks: Extension = {
   },
 };
 
-/** The deliveries of the webhook of a task: one for each end of the task that is still stored. */
+/** The deliveries of the webhook of a task that are still stored: one for each end of the task, and one for its call as a turn. */
 async function deliveriesOf(
   { engine }: Pick<Api, "engine">,
   { seen, details: { webhook, past }, all }: TimelineSubject,
@@ -51,8 +51,9 @@ async function deliveriesOf(
   if (webhook === "") return [];
   const ends = past.flatMap(({ outcome, endedMs }) => (outcome === "dead" ? [endedMs] : []));
   if (seen.finishedMs !== null) ends.push(seen.finishedMs);
-  const deliveries = ends.map(async (endMs) => {
-    const id = `${seen.id}:webhook:${endMs}`;
+  const events = ends.map((atMs) => `${seen.id}:webhook:${atMs}`);
+  if (seen.longestMs !== null) events.unshift(`${seen.id}:webhook:called:${seen.startedMs}`);
+  const deliveries = events.map(async (id) => {
     const [delivery, details] = await Promise.all([
       engine.inspector.inspect(id, WITH_PROBLEM),
       // It is in the partition of its task.

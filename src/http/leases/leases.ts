@@ -21,6 +21,7 @@ import {
   renewBody,
   takeBody,
 } from "../../wire/lease.ts";
+import { wrongParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
 import { requestId } from "../headers/request-id.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
@@ -121,7 +122,8 @@ const LINKS = Object.entries(PATHS).map(([rel, path]) => [rel, pathTo(path)] as 
  * @throws ProblemError rate-limited where this caller has too many streams and long polls open
  */
 async function take(ctx: Context, api: Api, queue: string): Promise<void> {
-  handlerOf(api, queue);
+  if (handlerOf(api, queue).turns)
+    throw wrongParameter("queue", "its tasks are turns, for those who submitted them: no worker takes them");
   const { engine } = api;
   const settings = engine.queues.settings(queue);
   const asked = await readJson(ctx.req, takeBody, api.maxBodyBytes);

@@ -151,6 +151,12 @@ export const responses = {
     headers: headerRefs(...RESULT_HEADERS),
     content: any,
   },
+  ResultOrTurn: {
+    description:
+      "The result of the task, as the handler returned it; or, while it is the turn of its caller, its document.",
+    headers: headerRefs(...new Set([...RESULT_HEADERS, ...PENDING_HEADERS])),
+    content: any,
+  },
   ResultWithStatus: { description: OF_HANDLER, headers: headerRefs(...RESULT_HEADERS), content: any },
   ResultUnchanged: {
     description: "The caller has the current version of the result.",

@@ -95,6 +95,12 @@ export const texts: Readonly<Record<ErrorCode, ProblemText>> = {
       "Look at `reason`. `not-dead`: the task is in another `state`, or its handler gave up on it; submit it again as a new task. `undone`: the undo of the task has begun or is done; submit it again as a new task.",
     example: { ...TASK, state: "succeeded", reason: "not-dead" },
   },
+  "not-running": {
+    meaning:
+      "Only a task of a queue of turns that has been called can be done, and only once: its turn has not come yet, or is over; or the `turn` of the request names another one.",
+    action: "Look at `state`: wait while the task is waiting; stop the work if the turn is over.",
+    example: { ...TASK, state: "waiting" },
+  },
   "not-waiting": {
     meaning:
       "Only a task that waits in line or for its time can be moved; a place in line is only for one that waits in line. This one is in another `state`, or has left it in the meantime.",

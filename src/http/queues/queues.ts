@@ -3,6 +3,7 @@ import { parseDuration } from "../../config/duration.ts";
 import { estimate, rateLimitOf } from "../../engine/estimates/estimate.ts";
 import { meanOfEnded } from "../../engine/estimates/service-figures.ts";
 import { slotsWanted } from "../../engine/estimates/slots-wanted.ts";
+import type { Adjustment } from "../../engine/queues.ts";
 import { type Handler, inputJsonSchema } from "../../handler/define.ts";
 import { isInternalQueue } from "../../handler/internal-queues.ts";
 import { Portions } from "../../portions.ts";
@@ -102,10 +103,12 @@ function actionsOf(access: Access, handler: Handler | undefined, paused: boolean
 }
 
 /** @param declared the concurrency of its handler; null if that is not here */
-function settingsOf(declared: number | null, { declaredRate, setRate, setConcurrency }: QueueRow): Queue["settings"] {
+function settingsOf(declared: number | null, row: QueueRow): Queue["settings"] {
+  const { declaredRate, setRate, setConcurrency, declaredTotal, setTotal } = row;
   const limits = [declaredRate, setRate ?? declaredRate].map((rate) => rate && rateLimitOf(rate));
   return {
     concurrency: { declared, now: setConcurrency ?? declared },
+    total: { declared: declaredTotal, now: setTotal ?? declaredTotal },
     rate: { declared: limits[0] ?? null, now: limits[1] ?? null },
   };
 }
@@ -150,7 +153,11 @@ function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
       nextProbe: timestamp(row.rest.untilMs),
     },
     slotsWanted: slotsWanted(row, handler?.targetWaitMs),
-    settings: settingsOf(api.engine.queues.own.get(queue)?.concurrency ?? null, row),
+    settings: settingsOf(
+      row.longestTurnMs === null ? (api.engine.queues.own.get(queue)?.concurrency ?? null) : null,
+      row,
+    ),
+    turns: row.longestTurnMs === null ? null : { longest: row.longestTurnMs / 1000 || null },
     consumes: handler?.consumes ?? [],
     input: handler ? inputJsonSchema(handler) : null,
     actions: actionsOf(accessOf(ctx), api.handlers.get(queue), snapshot.paused),
@@ -160,13 +167,16 @@ function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
 async function adjust(ctx: Context, api: Api): Promise<void> {
   const queue = shownQueue(api, ctx.params.queue);
   const body = await readJson(ctx.req, adjustBody, api.maxBodyBytes);
-  const { concurrency, rate } = body;
+  const { rate } = body;
   const { queues, events } = api.engine;
+  const own = queues.own.get(queue);
+  const [row] = await queues.figures([queue]);
+  const slots = slotsOf(body, { areTurns: row?.longestTurnMs !== null, hasTotal: row?.setTotal !== null });
   // Slots belong to worker processes that have its handler.
-  if (concurrency !== undefined && !queues.own.get(queue)?.concurrency) {
-    throw wrongParameter("concurrency", "no worker process runs the handler of this queue");
+  if (slots.concurrency !== undefined && !own?.concurrency) {
+    throw wrongParameter("concurrency", own?.turns ? TOTAL_ONLY : "no worker process runs the handler of this queue");
   }
-  await queues.adjust(queue, { concurrency, rate: rate && { max: rate.max, perMs: parseDuration(rate.per) ?? 0 } });
+  await queues.adjust(queue, { ...slots, rate: rate && { max: rate.max, perMs: parseDuration(rate.per) ?? 0 } });
   logAction(ctx, api, "adjust", { queue, ...body });
   await events.note({ kind: "settings-changed", queue, ...byOf(ctx), detail: detailOf(body) });
   ctx.body = await queueDocument(ctx, api, queue);
@@ -177,10 +187,27 @@ function byOf(ctx: Context): { by?: string } {
   return caller === null ? {} : { by: caller };
 }
 
+const TOTAL_ONLY = "a queue of turns has no workers: expected a number, or { total }";
+
+/** What a body sets: of each worker process, and over all; null takes back both, of which one may not exist. */
+function slotsOf(
+  { concurrency }: AdjustBody,
+  { areTurns, hasTotal }: { readonly areTurns: boolean; readonly hasTotal: boolean },
+): Pick<Adjustment, "concurrency" | "total"> {
+  if (concurrency === undefined) return {};
+  if (typeof concurrency === "object" && concurrency !== null)
+    return { concurrency: concurrency.each, total: concurrency.total };
+  if (areTurns) return { total: concurrency };
+  return { concurrency, ...(concurrency === null && hasTotal && { total: null }) };
+}
+
 /** What was set, for people. */
 function detailOf({ concurrency, rate }: AdjustBody): string {
   const words: string[] = [];
-  if (concurrency !== undefined) words.push(`concurrency ${concurrency ?? "as declared"}`);
+  const slots = typeof concurrency === "object" && concurrency !== null ? concurrency : { each: concurrency };
+  for (const [name, value] of Object.entries(slots)) {
+    if (value !== undefined) words.push(`${name === "total" ? "total" : "concurrency"} ${value ?? "as declared"}`);
+  }
   if (rate !== undefined) words.push(`rate ${rate ? `${rate.max}/${rate.per}` : "as declared"}`);
   return words.join(", ");
 }

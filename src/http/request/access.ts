@@ -35,7 +35,7 @@ export interface ShownLink {
 }
 
 /** The part of a task that decides who may see it. */
-export type OwnedTask = Pick<Inspection, "id" | "caller" | "createdMs">;
+export type OwnedTask = Pick<Inspection, "id" | "caller" | "createdMs"> & Partial<Pick<Inspection, "fence">>;
 
 const EVERYTHING: ReadonlySet<Scope> = new Set(SCOPES);
 const NOTHING: ReadonlySet<Scope> = new Set();
@@ -84,6 +84,11 @@ export function keepsPresent(access: Access, task: OwnedTask): boolean {
 /** Whether they may cancel a task, or delete its result. */
 export function mayEnd(access: Access, task: Pick<Inspection, "caller">): boolean {
   return access.scopes.has("admin") || isOwn(access, task);
+}
+
+/** Whether they may say that a turn is over: also with the link for that. */
+export function mayEndTurn(access: Access, task: OwnedTask): boolean {
+  return mayEnd(access, task) || (access.link?.kind === "turn" && access.link.opens(task));
 }
 
 function isOwn({ scopes, caller }: Access, task: Pick<Inspection, "caller">): boolean {

@@ -37,7 +37,8 @@ export async function readInput(req: IncomingMessage, handler: Handler, maxBytes
 /** Checks an input of a media type that the handler takes. @throws ProblemError malformed-json, invalid-input */
 export function checkInput(bytes: Buffer, mediaType: string, handler: Handler): CheckedInput | Promise<CheckedInput> {
   if (mediaType !== JSON_TYPE) return { input: bytes, mediaType, value: bytes };
-  const input = jsonText(bytes);
+  // A turn needs no input.
+  const input = handler.turns && bytes.length === 0 ? "null" : jsonText(bytes);
   return checkJson(input, parseJson(input), handler);
 }
 
@@ -69,6 +70,19 @@ export async function readJson<T>(
   refuseCoding(req);
   const bytes = await readBytes(req, maxBytes);
   return await checked(schema, bytes.length === 0 ? {} : parseJson(jsonText(bytes)));
+}
+
+/**
+ * Reads a body that is any JSON, as text; undefined for an empty one.
+ * @throws ProblemError like {@link readJson}, but for invalid-input
+ */
+export async function readJsonText(req: IncomingMessage, maxBytes: number): Promise<string | undefined> {
+  refuseCoding(req);
+  const bytes = await readBytes(req, maxBytes);
+  if (bytes.length === 0) return undefined;
+  const text = jsonText(bytes);
+  parseJson(text);
+  return text;
 }
 
 /**

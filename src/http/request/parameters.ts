@@ -14,6 +14,10 @@ const GROUP_FORM = /^(?:true|(?!(?:[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee])$)[A-Za
 
 /** The query parameters of all resources but those of submissions (wire/submission.ts) and filters (wire/list-filter.ts). */
 export const PARAMETERS = {
+  turn: text("turn", "The `fence` of the turn that is over: a turn with another is left alone.", {
+    form: /^\d{1,20}$/,
+    expected: "the fence of a turn",
+  }),
   after: whole("after", "Continue after the value with this `seq`."),
   pending: choice("pending", "Status of the response while there is no result yet; default PENDING_STATUS.", [
     "202",

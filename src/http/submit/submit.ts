@@ -18,7 +18,8 @@ import { observe } from "../task/find.ts";
 import { linksFor } from "../task/links.ts";
 import { preconditionFailed } from "../task/preconditions.ts";
 import { pendingHeaders, pendingTask, replyOutcome, replyPending, storedTask } from "../task/reply.ts";
-import { documentOf } from "../task/task-document.ts";
+import { documentOf, isCalled } from "../task/task-document.ts";
+import { replyTurn } from "../task/turn.ts";
 import { conflict, refusalOf, tooMany } from "./refusal.ts";
 
 /** How a submission treats an id that is taken. */
@@ -44,7 +45,8 @@ export async function submitAndAnswer(ctx: Context, api: Api, submission: Submis
   // Counted before anything is stored, since too many streams refuse the submission.
   if (events) api.streams.add(ctx);
   // Both at once: if the store is unavailable, the caller would otherwise wait for two timeouts.
-  const wait = waitMs > 0 && !submission.options.dryRun ? new Wait(submission, api.engine) : undefined;
+  const forTurn = api.engine.queues.settings(submission.queue).turns !== undefined;
+  const wait = waitMs > 0 && !submission.options.dryRun ? new Wait(submission, api.engine, forTurn) : undefined;
   const deadline = Date.now() + waitMs;
   try {
     const verdict = await send(ctx, api, submission, wait !== undefined);
@@ -85,7 +87,9 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
   if (verdict.verdict === "replay") ctx.set("Idempotent-Replayed", "true");
   if (asked.events) return replyEvents(ctx, api, asked.events, asked, verdict);
   if (wait) return replyWhenEnded(ctx, api, { ...asked, wait }, verdict);
-  if (verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
+  // A turn may have begun with the submission.
+  const isSettled = api.engine.queues.settings(submission.queue).turns === undefined;
+  if (verdict.verdict === "new" && isSettled) return replyPendingTask(ctx, asked, verdict, null);
   return replySeen(ctx, api, asked, verdict);
 }
 
@@ -105,8 +109,11 @@ async function replyWhenEnded(
     wait.stop();
     await cancelUnlessAwaited(api, submission);
   }
-  if (waited.end) replyEnd(ctx, asked, waited.end);
-  else replyPendingTask(ctx, asked, verdict, waited.seen);
+  if (waited.end) return replyEnd(ctx, asked, waited.end);
+  const { seen } = waited;
+  if (seen === null || !isCalled(seen)) return replyPendingTask(ctx, asked, verdict, seen);
+  noteWait(ctx, asked);
+  replyTurn(ctx, api, seen);
 }
 
 /** Answers for a task that was there before. */
@@ -139,9 +146,14 @@ async function replyEvents(
 }
 
 /** Answers once the task has ended or the wait is over. */
-function replyEnd(ctx: Context, { prefer, waitMs }: SubmitRequest, end: TaskEnd): void {
-  if (prefer.waitAsSent !== undefined && waitMs > 0) ctx.set("Preference-Applied", prefer.waitAsSent);
+function replyEnd(ctx: Context, asked: SubmitRequest, end: TaskEnd): void {
+  noteWait(ctx, asked);
   replyOutcome(ctx, end);
+}
+
+/** The wait that the caller preferred has shaped the answer. */
+function noteWait(ctx: Context, { prefer, waitMs }: SubmitRequest): void {
+  if (prefer.waitAsSent !== undefined && waitMs > 0) ctx.set("Preference-Applied", prefer.waitAsSent);
 }
 
 /** Answers for a task that is still pending. @throws ProblemError sync-timeout if its result was asked for */

@@ -5,14 +5,15 @@ import { isOutcome } from "../../task.ts";
 import { readParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
-import { RESULTS, responses } from "../openapi/responses.ts";
+import { RESULTS, responseRef, responses } from "../openapi/responses.ts";
 import { PARAMETERS, searchOf } from "../request/parameters.ts";
 import { type Route, WATCH } from "../route.ts";
 import { findTask } from "./find.ts";
 import { linksFor, TASK_PATHS } from "./links.ts";
 import { type Pages, pagesFor } from "./pages.ts";
 import { hasResult, pendingHeaders, pendingTask, replyOutcome, replyPending } from "./reply.ts";
-import { documentOf } from "./task-document.ts";
+import { documentOf, isCalled } from "./task-document.ts";
+import { replyTurn } from "./turn.ts";
 
 /** The result resource. */
 export function collectRoutes(api: Api, pages: Pages | undefined): readonly Route[] {
@@ -30,6 +31,7 @@ export function collectRoutes(api: Api, pages: Pages | undefined): readonly Rout
       parameters: parameterRefs("pending"),
       answers: {
         ...RESULTS,
+        "200": responseRef("ResultOrTurn"),
         "202": { ...responses.Accepted, content: { ...responses.Accepted.content, "text/html": {} } },
       },
       run: (ctx) => collect(ctx, api, pagesFor(ctx, pages), ctx.params.id),
@@ -44,6 +46,7 @@ async function collect(ctx: Context, api: Api, pages: Pages | undefined, id: str
   const seen = await findTask(ctx, api, id, { result: true, inPieces: true });
   if (pages && !(isOutcome(seen.state) && hasResult(seen))) return replyPage(ctx, api, pages, { seen, status });
   if (isOutcome(seen.state)) replyOutcome(ctx, seen);
+  else if (isCalled(seen)) replyTurn(ctx, api, seen);
   else replyPending(ctx, pendingTask(seen), status);
 }
 
@@ -53,7 +56,7 @@ function replyPage(ctx: Context, api: Api, pages: Pages, of: { seen: Inspection;
   if (seen.deleted) throw new ProblemError("deleted");
   if (isOutcome(seen.state)) replyOutcome(ctx, seen);
   else pendingHeaders(ctx, pendingTask(seen));
-  const status = isOutcome(seen.state) ? ctx.status : of.status;
+  const status = isOutcome(seen.state) ? ctx.status : isCalled(seen) ? 200 : of.status;
   pages.task(ctx, documentOf(ctx, api, seen), linksFor(ctx, seen));
   ctx.status = status;
 }

@@ -1,6 +1,7 @@
 import type { Context } from "koa";
+import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { Link } from "../../wire/task.ts";
-import { type OwnedTask, signatureOf } from "../request/access.ts";
+import { accessOf, type OwnedTask, signatureOf } from "../request/access.ts";
 import { hostOf, prefixOf, type Sender, schemeOf } from "../request/forwarded.ts";
 import { pathTo } from "../route.ts";
 
@@ -11,6 +12,7 @@ export const TASK_PATHS = {
   events: "/v1/requests/:id/events",
   output: "/v1/requests/:id/output",
   again: "/v1/requests/:id/again",
+  done: "/v1/requests/:id/done",
 } as const;
 
 /**
@@ -23,6 +25,7 @@ const paths = {
   events: pathTo(TASK_PATHS.events),
   output: pathTo(TASK_PATHS.output),
   again: pathTo(TASK_PATHS.again),
+  done: pathTo(TASK_PATHS.done),
 };
 
 /** The links to one task. */
@@ -52,6 +55,13 @@ export function taskLinks(id: string, signature = "", prefix = ""): TaskLinks {
 /** The links to a task for the sender of a request. */
 export function linksFor(sender: Sender, task: OwnedTask): TaskLinks {
   return taskLinks(task.id, signatureOf(sender, task), prefixOf(sender));
+}
+
+/** The link that ends a turn, with a signature of its own: those of links that read end nothing. */
+export function doneLink(sender: Sender, task: OwnedTask & Pick<Inspection, "fence">): Link {
+  const signature = accessOf(sender).signer?.sign("turn", task).replace("?", "&") ?? "";
+  const href = prefixOf(sender) + paths.done(task.id, `?turn=${task.fence}${signature}`);
+  return { rel: "done", href, method: "POST" };
 }
 
 /** The links of a task that has not ended. */

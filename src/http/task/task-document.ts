@@ -7,12 +7,12 @@ import { SHARED } from "../../store/constants.ts";
 import { isOutcome, mayBeChosen, type Result, type TaskAction } from "../../task.ts";
 import { isTime, type LISTED, SHOWN } from "../../task-record.ts";
 import { timestamp } from "../../wire/document.ts";
-import type { Link, ListedTask, Progress, Task, TaskError } from "../../wire/task.ts";
+import type { Link, ListedTask, Progress, Task, TaskError, Turn } from "../../wire/task.ts";
 import type { Api } from "../api.ts";
-import { type Access, accessOf, hasScope, mayEnd } from "../request/access.ts";
+import { type Access, accessOf, hasScope, mayEnd, mayEndTurn } from "../request/access.ts";
 import { takesInputs } from "../request/queue.ts";
 import { ADMIN, SUBMIT } from "../route.ts";
-import { linksFor, pendingLinks, type TaskLinks, taskLinks } from "./links.ts";
+import { doneLink, linksFor, pendingLinks, type TaskLinks, taskLinks } from "./links.ts";
 
 /**
  * What is read of a failed task for its document: also its result, a problem document. Results can be large, so a longer one is not read;
@@ -23,10 +23,26 @@ export const WITH_PROBLEM = { result: true, maxBytes: 65_536 } as const;
 /** The monitor's document of a task for the sender of a request. See {@link monitorDocument}. */
 export function documentOf(ctx: Pick<Context, "state">, api: Pick<Api, "engine" | "handlers">, seen: Inspection) {
   const actions = actionsOf(accessOf(ctx), api, seen);
-  return monitorDocument(seen, api.engine.queues.settings(seen.queue).attempts, {
+  const document = monitorDocument(seen, api.engine.queues.settings(seen.queue).attempts, {
     at: linksFor(ctx, seen),
     actions,
   });
+  if (!document.turn || !mayEndTurn(accessOf(ctx), seen)) return document;
+  return { ...document, links: [...document.links, doneLink(ctx, seen)] };
+}
+
+/** Whether it is the turn of its caller now. */
+export const isCalled = ({ state, longestMs }: Pick<Inspection, "state" | "longestMs">): boolean =>
+  state === "running" && longestMs !== null;
+
+function turnOf({ startedMs, presentUntilMs, longestMs, fence }: Inspection): Turn {
+  const endsMs = startedMs !== null && longestMs ? startedMs + longestMs : null;
+  return {
+    since: timestamp(startedMs ?? 0),
+    until: timestamp(presentUntilMs),
+    endsAt: timestamp(endsMs),
+    fence: Number(fence),
+  };
 }
 
 /**
@@ -52,6 +68,7 @@ export function monitorDocument(
     ...members,
     ...(state === "canceled" && { expiresAt: null }),
     ...(isOutcome(state) && { presentUntil: null }),
+    ...(isCalled(seen) && { turn: turnOf(seen) }),
     error: errorOf(seen),
     actions,
     links: linksOf(seen, at, actions),

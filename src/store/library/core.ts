@@ -21,7 +21,7 @@ const FILES = {
     "run input result notices attempt deadlines follow settle actions inspect",
     "submission submit complete fail lease",
   ],
-  line: ["rate worker snapshot keyed fair line reservation history page queue reserve"],
+  line: ["rate worker snapshot keyed fair line total turns start reservation history page queue reserve"],
   group: ["group"],
   ops: ["deployment event pointer tick verify"],
 };

@@ -22,8 +22,8 @@ local function figures(call, queue, snapshots)
   local key = K.queue(call, queue)
   local first = redis.call('ZRANGE', K.waiting(call, queue), 0, 0, 'WITHSCORES')
   local due = tonumber(redis.call('ZRANGE', K.scheduled(call, queue), 0, 0, 'WITHSCORES')[2])
-  local rest, declared_rate, set_rate, set_concurrency =
-    unpack(redis.call('HMGET', key, Q.rest, Q.rate, Q.setRate, Q.setConcurrency))
+  local rest, declared_rate, set_rate, set_concurrency, declared_total, set_total =
+    unpack(redis.call('HMGET', key, Q.rest, Q.rate, Q.setRate, Q.setConcurrency, Q.total, Q.setTotal))
   local created = tonumber(first[1] and redis.call('HGET', K.task(call, first[1]), F.created) or nil)
   local newcomer = first[2] and Fair.is_fair(first[2]) and Fair.before_newcomer(call, queue, C.defaultPriority)
   snapshots[#snapshots + 1] = Snapshot.of(call, queue)
@@ -39,6 +39,9 @@ local function figures(call, queue, snapshots)
     declaredRate = or_null(declared_rate),
     setRate = or_null(set_rate),
     setConcurrency = or_null(tonumber(set_concurrency or nil)),
+    declaredTotal = or_null(Total.of(declared_total)),
+    setTotal = or_null(tonumber(set_total or nil)),
+    longestTurnMs = or_null(Total.longest_turn(declared_total)),
     -- How many tasks of a fair line would be before a newcomer whose line key has nothing waiting.
     newcomer = or_null(tonumber(newcomer or nil)),
   }
@@ -59,13 +62,15 @@ register('pause', { 'allow-oom' }, function(call, asked)
     redis.call('HDEL', K.queue(call, queue), Q.paused)
     Worker.note_need(call, queue)
     Notices.work(call, queue)
+    Total.note(call, queue)
+    Settle.close(call)
   end
 end)
 
 -- Sets what holds a queue in place of what its handler declares: '' changes nothing, '-' takes back what was set. Returns nothing.
 register('adjust', { 'allow-oom' }, function(call, asked)
   local queue = asked.queue
-  for field, value in pairs({ [Q.setRate] = asked.rate, [Q.setConcurrency] = asked.concurrency }) do
+  for field, value in pairs({ [Q.setRate] = asked.rate, [Q.setConcurrency] = asked.concurrency, [Q.setTotal] = asked.total }) do
     if value == '-' then
       redis.call('HDEL', K.queue(call, queue), field)
     elseif value ~= '' then
@@ -73,6 +78,8 @@ register('adjust', { 'allow-oom' }, function(call, asked)
     end
   end
   Notices.work(call, queue, C.adjusted)
+  Total.note(call, queue)
+  Settle.close(call)
 end)
 
 -- Tells a worker to take no more work of some queues, or to take it again. Returns nothing.
@@ -87,17 +94,24 @@ end)
 local function note(call, queues)
   local own, fields, leases, undeclared = {}, {}, {}, {}
   for n, of in ipairs(queues) do
-    local queue, lease = of.queue, whole(of.leaseMs)
+    local queue, lease = of.queue, of.leaseMs and whole(of.leaseMs)
     local ends = { call.now_text, whole(of.maxLost), whole(of.keepMs), whole(of.tombstoneMs), whole(of.deadMs) }
     local field, declared = 'lease ' .. queue, 'warmup ' .. queue
     own[2 * n - 1], own[2 * n] = queue, table.concat(ends, ' ')
-    fields[#fields + 1], fields[#fields + 2] = field, lease
-    leases[field] = lease
-    if of.rate == '' then
-      redis.call('HDEL', K.queue(call, queue), Q.rate)
+    if lease then
+      fields[#fields + 1], fields[#fields + 2] = field, lease
+      leases[field] = lease
     else
-      redis.call('HSET', K.queue(call, queue), Q.rate, of.rate)
+      undeclared[#undeclared + 1] = field
     end
+    for name, value in pairs({ [Q.rate] = of.rate, [Q.total] = of.total }) do
+      if value == '' then
+        redis.call('HDEL', K.queue(call, queue), name)
+      else
+        redis.call('HSET', K.queue(call, queue), name, value)
+      end
+    end
+    Total.note(call, queue)
     if of.warmup == '' then
       undeclared[#undeclared + 1] = declared
     else
@@ -106,7 +120,7 @@ local function note(call, queues)
   end
   if #queues > 0 then
     redis.call('HSET', K.queues(call), unpack(own))
-    redis.call('HSET', K.ticked(call), unpack(fields))
+    if #fields > 0 then redis.call('HSET', K.ticked(call), unpack(fields)) end
     if #undeclared > 0 then redis.call('HDEL', K.ticked(call), unpack(undeclared)) end
   end
   return leases
@@ -120,6 +134,7 @@ end
 -- deleted after a time.
 register('register', { 'allow-oom' }, function(call, asked)
   local delete_after, leases = asked.deleteAfterMs, note(call, asked.queues)
+  Settle.close(call)
   local queues, all = {}, delete_after and redis.call('HGETALL', K.queues(call)) or {}
   for n = 1, #all, 2 do
     local queue, field = all[n], 'lease ' .. all[n]

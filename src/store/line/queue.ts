@@ -20,6 +20,11 @@ export interface QueueRow {
   readonly setRate: RateLimit | null;
   /** The slots of each worker process, if an operator has set them. */
   readonly setConcurrency: number | null;
+  /** How many of its tasks may run at once over all processes: as its handler declares it, and as an operator has set it; null for any number. */
+  readonly declaredTotal: number | null;
+  readonly setTotal: number | null;
+  /** Of a queue of turns, for how long one may last, 0 for any time; null for any other queue. */
+  readonly longestTurnMs: number | null;
   /** How many tasks are before a newcomer; in a fair line, before one of default priority whose line key has nothing waiting. */
   readonly newcomerIndex: number;
 }
@@ -59,10 +64,13 @@ export const queue = jsonVerb<readonly string[], readonly QueueRow[]>({
 export const pause = jsonVerb<{ readonly queue: string; readonly paused: boolean }, null>();
 
 /**
- * Sets the rate ("max per", in ms) or the concurrency of a queue in place of the declared one, and tells its workers: "" changes nothing,
- * "-" takes back what was set.
+ * Sets the rate ("max per", in ms), the concurrency or the total of a queue in place of the declared one, and tells its workers: "" changes
+ * nothing, "-" takes back what was set.
  */
-export const adjust = jsonVerb<{ readonly queue: string; readonly rate: string; readonly concurrency: string }, null>();
+export const adjust = jsonVerb<
+  { readonly queue: string; readonly rate: string; readonly concurrency: string; readonly total: string },
+  null
+>();
 
 /** Tells a worker to take no more work of some queues, or to take it again. */
 export const quiet = jsonVerb<
@@ -96,11 +104,14 @@ function restOf(stored: string | null): Rest | null {
 
 /** The queue of a handler. */
 export interface OwnQueue extends TickQueue {
-  readonly leaseMs: number;
+  /** Null for turns, of which nobody renews a lease. */
+  readonly leaseMs: number | null;
   /** How long a worker takes to start, ms, and its slots, with a space between; "" if its handler does not say. */
   readonly warmup: string;
   /** How many of its tasks may start in how many ms, with a space between; "" for any number. */
   readonly rate: string;
+  /** How many may run at once over all processes; for turns, then a space and for how long one may last, ms, 0 for any time; "" for any number. */
+  readonly total: string;
 }
 
 /** The facts that any process needs to maintain a queue. */

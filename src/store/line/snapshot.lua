@@ -1,6 +1,7 @@
 -- The figures of a queue that an estimate needs: see line/snapshot.ts.
 --   service    see complete.lua; "" if no task has ended yet
---   slots      of live workers; followed by "max wait" if a slot has one call with several tasks, see Q.batch
+--   slots      of live workers, at most the total of the queue, which is that of a queue of turns; followed by "max wait" if a slot has one
+--              call with several tasks, see Q.batch
 --   rate       "" without one; else "max per", how many tasks may start in how many ms, and for some of the latest starts within that time,
 --              from the newest on, "nth age": the how-manieth it is, from 0, and how many ms ago it was
 --   ages       for how many ms some of the running tasks have been running, and if they have reported progress, "age percent whole", where
@@ -19,7 +20,7 @@ local MAX_STARTS = 16
 function Snapshot.read(call, queue, ...)
   return redis.call(
     'HMGET', K.queue(call, queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.rest, Q.batch, Q.setRate, Q.rate,
-    Q.keyed, ...
+    Q.total, Q.setTotal, Q.keyed, ...
   )
 end
 
@@ -68,12 +69,15 @@ end
 
 -- The snapshot from the fields that were read. startable: nil for a queue that is not keyed.
 function Snapshot.with(call, queue, q, waiting, scheduled, startable)
-  local paused, workers, slots, live_until, service, rest, batch, set_rate, declared, keyed = unpack(q, 1, 10)
+  local paused, workers, slots, live_until, service, rest, batch, set_rate, declared, of_total, set_total, keyed = unpack(q, 1, 12)
   local rate = set_rate or declared
-  local live = tonumber(live_until or 0) > call.now
+  local total, is_of_turns = Total.of(of_total, set_total), Total.longest_turn(of_total)
+  local live = is_of_turns or tonumber(live_until or 0) > call.now
+  slots = is_of_turns and total or live and tonumber(slots or 0) or 0
+  if total and total < slots then slots = total end
   local leases = K.leases(call, queue)
   local running = redis.call('ZCARD', leases)
-  local is_busy = live and running > 0 and (keyed or running + waiting > tonumber(slots or 0) or running >= tonumber(slots or 0))
+  local is_busy = live and running > 0 and (keyed or running + waiting > slots or running >= slots)
   -- Preallocated: a table that grows, or does not start as a list, costs a submission up to 4 % more.
   local snapshot = { nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
   snapshot[SNAPSHOT.queue] = queue
@@ -83,7 +87,7 @@ function Snapshot.with(call, queue, q, waiting, scheduled, startable)
   snapshot[SNAPSHOT.scheduled] = scheduled
   snapshot[SNAPSHOT.running] = running
   snapshot[SNAPSHOT.workers] = live and workers or '0'
-  snapshot[SNAPSHOT.slots] = (live and slots or '0') .. (batch and ' ' .. batch or '')
+  snapshot[SNAPSHOT.slots] = whole(slots) .. (batch and ' ' .. batch or '')
   snapshot[SNAPSHOT.service] = service or ''
   snapshot[SNAPSHOT.rate] = rate and rate_and_starts(call, queue, rate) or ''
   snapshot[SNAPSHOT.ages] = is_busy and ages_of_some(call, leases) or {}
@@ -98,7 +102,7 @@ end
 function Snapshot.of(call, queue)
   local q = Snapshot.read(call, queue)
   local waiting, scheduled = redis.call('ZCARD', K.waiting(call, queue)), redis.call('ZCARD', K.scheduled(call, queue))
-  local keyed = q[10]
+  local keyed = q[12]
   return Snapshot.with(call, queue, q, waiting, scheduled, keyed and redis.call('ZCARD', K.startable(call, queue)) or nil)
 end
 

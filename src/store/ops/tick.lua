@@ -37,19 +37,18 @@ local function note_tick(call, paused)
   return { from = tonumber(from or nil), to = tonumber(to or nil) }
 end
 
--- When a lease or a presence that a gap has cut short ends, ms; nil if none has. Half of it is enough: workers renew a lease after a third
--- of it, and callers look as often as Retry-After says, which is every third of a presence; but of a short one that is too soon.
+-- When a lease or a presence that a gap has cut short ends, ms; nil if none has.
 --   ended  when it ended by the clock
---   span   for how long it was given, ms
-local function later_end(gap, ended, span)
+--   again  for how long it is given again, ms, but not for less than it takes to connect
+local function later_end(gap, ended, again)
   if not gap.to or ended <= gap.from then return nil end
-  local later = gap.to + math.max(MIN_LATER_MS, math.floor(span / 2))
+  local later = gap.to + math.max(MIN_LATER_MS, math.floor(again))
   return ended < later and later or nil
 end
 
 -- A pass is the state of one call: {left: what is left of the limit over all queues, so that no call blocks Redis for long; cap: maximum
 -- number of dead tasks kept; soonest: when there is more to do, ms; promoted, lost, late, held, unrenewed: for the answer; gap: see
--- note_tick}.
+-- note_tick; timeout: how a turn ends that has lasted too long}.
 
 local function consider(pass, due)
   if due and (not pass.soonest or due < pass.soonest) then pass.soonest = due end
@@ -157,6 +156,7 @@ local function promote(call, pass, queue)
   redis.call('HSET', K.queue(call, queue), Q.hlc, whole(hlc))
   Worker.note_need(call, queue, #due)
   Notices.work(call, queue)
+  Total.note(call, queue)
 end
 
 -- Takes back tasks whose leases have ended: their workers are lost.
@@ -167,16 +167,19 @@ local function reclaim(call, pass, of)
   if #expired == 0 then return end
   local usual = redis.call('HGET', K.ticked(call), 'lease ' .. queue)
   for n, id in ipairs(expired) do
-    local state, run, taken_for = unpack(redis.call('HMGET', K.task(call, id), F.state, F.run, F.lease))
-    local later = later_end(pass.gap, ends_at[n], tonumber(taken_for or usual or 0))
-    if state == S.running and later then
+    local state, run, taken_for, turn = unpack(redis.call('HMGET', K.task(call, id), F.state, F.run, F.lease, F.turn))
+    -- Half of a lease is enough: workers renew it after a third.
+    local later = not turn and later_end(pass.gap, ends_at[n], tonumber(taken_for or usual or 0) / 2)
+    if state == S.running and turn then
+      Turns.expire(call, queue, id, Result.retention(call, of.keepMs, of.tombstoneMs), pass.timeout)
+    elseif state == S.running and later then
       redis.call('ZADD', leases, whole(later), id)
     elseif state == S.running then
       local _, _, _, _, worker = Run.parts(run)
       local outcome, losses = Lease.lose(call, queue, id, of, pass.cap)
       pass.lost[#pass.lost + 1] = { queue = queue, id = id, worker = worker or '', losses = losses, outcome = outcome }
     else
-      redis.call('ZREM', leases, id)
+      Total.free(call, queue, id)
     end
   end
   Worker.note_need(call, queue, #expired)
@@ -262,6 +265,7 @@ register('tick', { 'allow-oom' }, function(call, asked)
     held = false,
     unrenewed = {},
     gap = note_tick(call, asked.pausedMs or 0),
+    timeout = asked.timeout,
   }
   local to_pass, waiting = queues_to_pass(call, asked.items)
   -- First, so that canceled tasks neither join the line nor return to it.
@@ -269,6 +273,11 @@ register('tick', { 'allow-oom' }, function(call, asked)
   for n, of in ipairs(to_pass) do has_deadlines[n] = pass_deadlines(call, pass, of) end
   for _, of in ipairs(to_pass) do pass_time(call, pass, of) end
   pass_groups(call, pass)
+  Total.close(call)
+  for _, queue in ipairs(waiting) do
+    local pause = Turns.begin_if_any(call, queue)
+    if pause then consider(pass, call.now + pause) end
+  end
   for n, of in ipairs(to_pass) do consider_queue(call, pass, of, has_deadlines[n]) end
   Settle.close(call)
   return {

@@ -48,6 +48,8 @@ export interface TickAnswer {
 /** The queues of one tick, its limits and its timing. */
 interface TickRequest extends DeadCap {
   readonly items: readonly TickQueue[];
+  /** Stored form of the result of a turn that has lasted too long. */
+  readonly timeout: string;
   /** Of its work. */
   readonly limit: number;
   /** How long the process has deliberately waited since its last tick, if longer than usual, ms. */

@@ -15,7 +15,9 @@ local function enter_index(call, id, queue, class, state, run)
     -- An entry of the store was lost, not a worker, so this is a release.
     redis.call('HSET', K.task(call, id), F.run, Run.text(fence, late, attempts, place, worker), F.unbegun, fence, F.extra, '1')
   end
-  redis.call('ZADD', call.base .. HOME[state] .. queue, call.now_text, id)
+  local turn = state == S.running and redis.call('HGET', K.task(call, id), F.turn)
+  local at = turn and Turns.end_of_lease(Run.time_of_fence(Run.parts(run) or 0), tonumber(turn)) or call.now_text
+  redis.call('ZADD', call.base .. HOME[state] .. queue, at, id)
 end
 
 -- Whether reserve.lua still has to decide if a task that waits at a score may start, since the limit of its queue has changed.

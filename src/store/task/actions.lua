@@ -175,6 +175,8 @@ local function move(call, key, asked)
   redis.call('HSET', key, F.extra, '1')
   if group then Group.note(call, group, id) end
   Notices.change(call, id, redis.call('HGET', key, F.state))
+  -- Others of its line key may start, or it may itself.
+  Total.note(call, queue)
   return 'moved', true
 end
 
@@ -183,8 +185,7 @@ end
 -- limit), "late" (its deadline would pass before), "far" (later than any task may be scheduled for), or "unknown".
 register('move', {}, function(call, asked)
   local verdict = Call.once(call, K.task(call, asked.id), F.answers, A.move, move, asked)
-  Notices.send(call)
-  Keyed.close(call)
+  Settle.close(call)
   return verdict
 end)
 

@@ -59,11 +59,12 @@ local function note_ends(call, queue, ended, times, lane)
   local key, rate = K.queue(call, queue), Rate.field(call, R.finished)
   local q, count, service
   if lane then
-    q = redis.call('HMGET', key, Q.paused, Q.fence, Q.keyed, Q.rekey, Q.setRate, lane, rate, Q.service)
-    count, service = q[7], q[8]
+    q = redis.call('HMGET', key, Q.paused, Q.fence, Q.keyed, Q.rekey, Q.setRate, Q.total, Q.setTotal, lane, rate, Q.service)
+    count, service = q[9], q[10]
   else
-    q = redis.call('HMGET', key, rate, Q.service)
+    q = redis.call('HMGET', key, rate, Q.service, Q.total, Q.setTotal)
     count, service = q[1], q[2]
+    if q[3] or q[4] then Total.note(call, queue) end
   end
   local finished = Rate.added(call, count, ended)
   local writes = { rate, finished }

@@ -13,7 +13,7 @@ local function fail(call, key, item, cap)
 
   local verdict
   local kind, text, tombstone = item.kind, item.error, item.tombstoneMs
-  redis.call('ZREM', K.leases(call, queue), id)
+  Total.free(call, queue, id)
   if cancel then
     Settle.finish(call, id, S.canceled, Result.retention(call, item.keepMs, tombstone))
     Rate.count(call, queue, R.returned, 1)

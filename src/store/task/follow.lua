@@ -10,12 +10,13 @@ local function enqueue(call, id, queue, fields)
   Notices.work(call, queue)
 end
 
--- Queues the delivery of the task's end to its webhook.
+-- Queues the delivery of the task's end to its webhook, or of its call as a turn.
 function Follow.tell_webhook(call, id, state, url)
   local fields = { F.input, cjson.encode({ id = id, state = state, url = url }) }
   local trace = redis.call('HGET', K.task(call, id), F.trace)
   if trace then fields[3], fields[4] = F.trace, trace end
-  enqueue(call, id .. ':webhook:' .. call.now_text, Call.own_queue(call, C.webhookQueue), fields)
+  local event = state == S.running and ':webhook:called:' or ':webhook:'
+  enqueue(call, id .. event .. call.now_text, Call.own_queue(call, C.webhookQueue), fields)
 end
 
 -- The same for the end of a group: "done" or "canceled".

@@ -1,10 +1,10 @@
 import type { Outcome } from "../../task.ts";
 import { stateOf } from "../fields.ts";
 
-/** What task/follow.lua stores when a task with a webhook ends: the input of the delivery task. */
+/** What task/follow.lua stores when a task with a webhook ends, or is called as a turn: the input of the delivery task. */
 export interface StoredTaskEnd {
   readonly id: string;
-  /** Letter of its outcome. */
+  /** Letter of its outcome, or of `running`. */
   readonly state: string;
   readonly url: string;
 }
@@ -16,5 +16,5 @@ export interface StoredGroupEnd {
   readonly url: string;
 }
 
-/** The outcome of a task. */
-export const outcomeOf = (end: StoredTaskEnd): Outcome => stateOf(end.state) as Outcome;
+/** The outcome of a task, or `running` when it was called. */
+export const outcomeOf = (end: StoredTaskEnd): Outcome | "running" => stateOf(end.state) as Outcome | "running";

@@ -32,7 +32,7 @@ function Lease.undo_reservation(call, queue, id, retention)
     unpack(redis.call('HMGET', key, F.cancel, F.run, F.key, F.group, F.restarts))
   local fence, _, attempts, place = Run.parts(run)
   local has_begun_before = attempts ~= '1' or restarts
-  redis.call('ZREM', K.leases(call, queue), id)
+  Total.free(call, queue, id)
   Lease.delete_start(call, queue, run)
   put_back(call, queue, id, key, has_begun_before and Run.handed_back(fence, attempts) or nil, place, of_key, group)
   if cancel then return Settle.cancel(call, id, S.waiting, queue, cancel, retention) end
@@ -46,7 +46,7 @@ function Lease.release(call, queue, id, retention)
   local key = K.task(call, id)
   local cancel, run, of_key, group = unpack(redis.call('HMGET', key, F.cancel, F.run, F.key, F.group))
   local fence, _, attempts, place = Run.parts(run)
-  redis.call('ZREM', K.leases(call, queue), id)
+  Total.free(call, queue, id)
   Rate.count(call, queue, R.returned, 1)
   if cancel then
     Settle.finish(call, id, S.canceled, retention)
@@ -79,7 +79,7 @@ function Lease.lose(call, queue, id, ends, cap, reported)
   local losses, begun = tonumber(lost or 0), not (unbegun and unbegun == fence)
   local known = not Run.is_ahead(late) and (apart ~= fence or tonumber(releases or 0) >= MAX_UNCOUNTED)
   local counts = begun and (reported or known)
-  redis.call('ZREM', K.leases(call, queue), id)
+  Total.free(call, queue, id)
   if begun then
     redis.call('HSET', key, F.restarts, (restarts or 0) + 1)
   else

@@ -39,6 +39,11 @@ function Notices.change(call, id, letter, listeners)
   end
 end
 
+-- The same, also for those that otherwise get only ends.
+function Notices.to_all(call, id, letter, listeners)
+  for name in string.gmatch(listeners, '[^ .]+') do notice(call, name, letter .. ' ' .. id) end
+end
+
 -- Notifies of an end, with the result if that is short (nil if there is none).
 --   ended, expires  ms, as text; nil for an end with further facts, so that listeners read the task
 --   listeners, run  fields of the record; nil if the caller has not read them

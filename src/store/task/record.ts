@@ -29,6 +29,7 @@ const FORMS = {
   actions: form<readonly TaskAction[]>([], (reply) => text(reply).split(",") as TaskAction[]),
   attempts: form<number>(0, (reply) => runOf(text(reply)).attempts),
   started: form<number | null>(null, (reply) => runOf(text(reply)).startedMs),
+  fence: form<string | null>(null, (reply) => text(reply).split(" ", 1)[0] ?? null),
   worker: form<string | null>(null, (reply) => runOf(text(reply)).worker || null),
   pace: form<(Pace & { readonly message: string | null }) | null>(null, paceOf),
   turn: form<KeyTurn | null>(null, (reply) => keyTurn(text(reply).split(" "))),

@@ -85,13 +85,14 @@ function Settle.bury(call, queue, id, result, retention, cap)
   Notices.ended(call, id, S.failed, call.now_text, retention.expires, result)
 end
 
--- Cancels a task that has not ended: at once, or, while it runs, by a flag of which its worker is notified. The first reason stays.
+-- Cancels a task that has not ended: at once, or, while its handler runs, by a flag of which its worker is notified. The first reason stays.
 --   by  why: C.cancelByCaller, C.cancelByDeadline or C.cancelByAbsence
 -- Returns "canceled" or "requested".
 function Settle.cancel(call, id, state, queue, by, retention)
   local key = K.task(call, id)
   redis.call('HSETNX', key, F.cancel, by)
-  if state == S.running then
+  local is_turn = state == S.running and redis.call('HEXISTS', key, F.turn) == 1
+  if state == S.running and not is_turn then
     local first, group = unpack(redis.call('HMGET', key, F.cancel, F.group))
     redis.call('HSET', key, F.extra, '1')
     if group then Group.note(call, group, id) end
@@ -99,7 +100,12 @@ function Settle.cancel(call, id, state, queue, by, retention)
     Notices.change(call, id, N.cancelRequested)
     return 'requested'
   end
-  redis.call('ZREM', state == S.waiting and K.waiting(call, queue) or K.scheduled(call, queue), id)
+  if is_turn then
+    Total.free(call, queue, id)
+    Rate.count(call, queue, R.returned, 1)
+  else
+    redis.call('ZREM', state == S.waiting and K.waiting(call, queue) or K.scheduled(call, queue), id)
+  end
   if state == S.waiting then
     Fair.leave(call, queue, id)
     -- Also one without a key, which has joined before the line was keyed.
@@ -141,9 +147,10 @@ function Settle.delete(call, id, key)
   Notices.deleted(call, id)
 end
 
--- Finishes a call that may have ended tasks: writes its counts, and sends its notices.
+-- Finishes a call that may have ended tasks: lets others start in their slots, writes its counts, and sends its notices.
 --   but  see Keyed.close
 function Settle.close(call, but)
+  Total.close(call)
   Rate.write(call)
   Notices.send(call)
   Keyed.close(call, but)

@@ -46,7 +46,7 @@ end
 -- The state of a queue, with counters of what this call adds to it.
 local function read_state(call, queue)
   local figures = Snapshot.read(call, queue, Q.hlc, Q.keptUntil, Rate.field(call, R.accepted))
-  local keyed, hlc, kept_until = figures[10], figures[11], figures[12]
+  local keyed, hlc, kept_until = figures[12], figures[13], figures[14]
   local kept = 0
   -- Kept places count as waiting tasks.
   if kept_until and tonumber(kept_until) > call.now then
@@ -115,12 +115,16 @@ local function submit_together(call, batch, group, state)
   return true
 end
 
--- Writes the changes of a queue, and notifies its workers.
+-- Writes the changes of a queue, and notifies its workers, or lets the next turns begin.
 local function write_state(call, queue, state)
   if state.entries then Submission.join_line(call, queue, state) end
-  local accepted = Rate.added(call, state.figures[13], state.accepted)
+  local accepted = Rate.added(call, state.figures[15], state.accepted)
   redis.call('HSET', K.queue(call, queue), Q.hlc, whole(state.hlc), Rate.field(call, R.accepted), accepted)
   -- Workers with free slots have emptied the line before, so only its first tasks need a message.
+  if Total.longest_turn(state.figures[10]) then
+    Total.note(call, queue)
+    return
+  end
   local waiting, joined = state.waiting, state.joined
   if state.limit then waiting, joined = redis.call('ZCARD', K.startable(call, queue)), state.opened end
   if waiting == joined and joined > 0 then
@@ -153,9 +157,15 @@ register_hot('submit', {}, function(keys, args)
   end
 
   local lines = {}
-  for n, queue in ipairs(batch.queues) do
+  for _, queue in ipairs(batch.queues) do
     local state = batch.states[queue]
     if state.accepted > 0 then write_state(call, queue, state) end
+  end
+  Total.close(call)
+  for n, queue in ipairs(batch.queues) do
+    local state = batch.states[queue]
+    -- Turns may have begun.
+    if Total.longest_turn(state.figures[10]) then state.waiting = redis.call('ZCARD', K.waiting(call, queue)) end
     local startable = state.limit and redis.call('ZCARD', K.startable(call, queue)) or nil
     lines[n] = Snapshot.with(call, queue, state.figures, state.waiting, state.scheduled, startable)
   end
@@ -180,6 +190,7 @@ local function update(call, key, asked)
     local _, name, most = Keyed.asked(asked.key)
     local refusal = Keyed.change(call, queue, id, state, of_key, name, most)
     if refusal then return refusal end
+    Total.note(call, queue)
   end
   Input.drop(call, id, key)
   if asked.digest == '' then
@@ -205,8 +216,7 @@ end
 -- (too many of its new line key wait; the rest: see Keyed.refusal) or "unknown".
 register('update', {}, function(call, asked)
   local verdict = Call.once(call, K.task(call, asked.id), F.answers, A.update, update, asked)
-  Notices.send(call)
-  Keyed.close(call)
+  Settle.close(call)
   return verdict
 end)
 

@@ -202,7 +202,7 @@ const CASES: readonly Case[] = [
     ...{ script: "register", when: "of a queue" },
     given: async () => undefined,
     call: async ({ scripts, tag }) => {
-      const queues = [{ ...QUEUE_ENDS, leaseMs: 60_000, warmup: "70000 8", rate: "5 1000" }];
+      const queues = [{ ...QUEUE_ENDS, leaseMs: 60_000, warmup: "70000 8", rate: "5 1000", total: "7" }];
       return (await scripts.register(tag, { queues, deleteAfterMs: 60_000 })).map(({ queue }) => queue);
     },
     replies: [["jobs"], ["jobs"]],
@@ -328,7 +328,7 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "adjust", when: "of a queue" },
     given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.adjust(tag, { queue: "jobs", rate: "5 1000", concurrency: "4" }),
+    call: ({ scripts, tag }) => scripts.adjust(tag, { queue: "jobs", rate: "5 1000", concurrency: "4", total: "7" }),
   },
   {
     ...{ script: "quiet", when: "of a worker" },

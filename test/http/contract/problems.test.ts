@@ -12,7 +12,7 @@ const PROMISED: Readonly<Record<number, string>> = {
   403: "forbidden",
   404: "pending unknown unknown-queue not-found",
   405: "method-not-allowed",
-  409: "id-conflict not-retryable not-waiting declared",
+  409: "id-conflict not-retryable not-running not-waiting declared",
   410: "canceled expired deleted invalid-task",
   412: "precondition-failed",
   413: "payload-too-large",
@@ -122,6 +122,7 @@ describe("the contract: the catalogue of problems (RFC 9457)", () => {
     expectProblem(await post(`/v1/requests/${running}/retry`, undefined), 409, "not-retryable");
     const move = { method: "PATCH", body: { priority: 7 } };
     expectProblem(await server.send(`/v1/requests/${running}`, move), 409, "not-waiting");
+    expectProblem(await post(`/v1/requests/${running}/done`, undefined), 409, "not-running");
     expectProblem(await post("/v1/queues/gated/requests", {}, { "X-Request-Id": running }), 409, "id-conflict");
     const waiting = await server.enqueue("gated", gate.input);
     expectProblem(await post("/v1/queues/gated/requests?maxIndex=0", {}), 503, "line-too-long");

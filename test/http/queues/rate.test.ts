@@ -28,6 +28,7 @@ export const paced = defineHandler({ queue: "paced", concurrency: 3, rate: { max
     await eventually(async () => (await read("/v1/queues/paced")).settings.rate.now !== null);
     expect((await read("/v1/queues/paced")).settings).to.deep.equal({
       concurrency: { declared: 3, now: 3 },
+      total: { declared: null, now: null },
       rate: { declared: rate, now: rate },
     });
     const headers = { Prefer: "respond-async" };

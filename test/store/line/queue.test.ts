@@ -45,7 +45,7 @@ describe("the registered queues", () => {
 
   const own = { queue: "jobs", maxLost: 2, keepMs: 1, tombstoneMs: 2, deadMs: 3, leaseMs: 4000 };
   const register = async (queues: readonly (typeof own)[], deleteAfterMs = DAY_MS) => {
-    const declared = queues.map((queue) => ({ ...queue, warmup: "70000 8", rate: "" }));
+    const declared = queues.map((queue) => ({ ...queue, warmup: "70000 8", rate: "", total: "" }));
     const all = await t.scripts.register(t.keys.tag(0), { queues: declared, deleteAfterMs });
     return all.map(({ silentMs: _, ...queue }) => queue);
   };
