@@ -10,9 +10,9 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .client import Client, Stopped
+from .client import Client
 from .connection import ATTEMPTS
-from .limit import Limit
+from .limit import Limit, Stopped
 from .status import Accepted, Output, Quote, Status, Verdict
 from .submission import MAX_LINES, SubmitOptions
 

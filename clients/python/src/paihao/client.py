@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import ssl
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .cancel import abandon, cancel
 from .connection import ATTEMPTS, Answer, Connection, Request
 from .errors import PaihaoError, error_of
 from .follow import Following, Target, target_of
-from .limit import Limit
+from .limit import Limit, Stopped
 from .response import decode
 from .status import Accepted, Output, Quote, Status, Verdict, output_of, quote_of, status_of
 from .submission import SubmitOptions, line_of, new_id, parts_of, request_of, submit, submit_part
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-#: How long a run that was given up waits for its task to be canceled.
-CANCEL = 0.5
-#: How long, and how often, a thread of its own tries that.
-FAREWELL = 10.0
-MAX_TRIES = 9
 
 
 class Client:
@@ -81,9 +75,7 @@ class Client:
             return self._follow(self._target(task), limit, on_update, on_output)
         except (TimeoutError, KeyboardInterrupt, Stopped):
             if id is not None and not (shared if detach is None else detach):
-                cancel = threading.Thread(target=self._abandon, args=(id,))
-                cancel.start()
-                cancel.join(CANCEL)
+                abandon(self._target(id))
             raise
 
     def watch(self, task: str | Accepted, *, timeout: float | None = None) -> Iterator[Status]:
@@ -131,7 +123,7 @@ class Client:
         A running task has `cancel_requested`, and is canceled once its handler has stopped. Raises TaskUnknown and other
         PaihaoErrors; TimeoutError.
         """
-        return _cancel(self._target(task), {}, self._limit(timeout))
+        return cancel(self._target(task), {}, self._limit(timeout))
 
     def quote(
         self, queue: str, value: object, *, timeout: float | None = None, **options: Unpack[SubmitOptions]
@@ -227,37 +219,3 @@ class Client:
             return last["result"]
         # It may have been retried in the meantime.
         return self._collect(task, limit, on_update, on_output)
-
-    def _abandon(self, id: str) -> None:
-        """Cancels a task whose submission may still be under way.
-
-        A DELETE would delete the result of a task that has ended, so it names the version of the pending one. Never raises.
-        """
-        task, limit = self._target(id), Limit(FAREWELL)
-
-        def read(answer: Answer) -> tuple[bool, str | None]:
-            return status_of(answer.json()).ended, answer.headers.get("ETag")
-
-        for tried in range(MAX_TRIES):
-            try:
-                limit.sleep(0.2 * tried)
-                ended, tag = task.connection.send(task.to("/status"), Request(), read, limit)
-                if not ended:
-                    _cancel(task, {"If-Match": tag} if tag else {}, limit)
-                return
-            except PaihaoError:
-                pass  # It has not been accepted yet, or has a newer version.
-            except TimeoutError:
-                return
-
-
-class Stopped(Exception):
-    """The call was given up by another thread."""
-
-
-def _cancel(task: Target, headers: dict[str, str], limit: Limit) -> Status | None:
-    def read(answer: Answer) -> Status | None:
-        return None if answer.status == 204 else status_of(answer.json())
-
-    # Without the signature of a link, which only allows reading.
-    return task.connection.send(task.path, Request("DELETE", headers), read, limit)

@@ -7,6 +7,10 @@ import threading
 import time
 
 
+class Stopped(Exception):
+    """The call was given up by another thread."""
+
+
 class Limit:
     """Ends the request or the pause of a thread: when a time has passed, or when another thread stops it."""
 
