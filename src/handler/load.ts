@@ -113,7 +113,7 @@ let readsTypeScript = OWN_EXTENSION === ".ts";
 async function prepareImports(files: readonly string[]): Promise<void> {
   const index = new URL(`../index${OWN_EXTENSION}`, import.meta.url).href;
   // Nearly every handler file imports it, and once there are hooks, each of its modules takes longer to load. The tasks of a dead worker wait for
-  // child processes that load it: they run again after 5.2 s at p99, and after 6.2 s if the hooks come first (npm run bench -- recovery).
+  // child processes that load it: they run again about a second later if the hooks come first (npm run bench -- recovery).
   await import(index);
   const typescript = readsTypeScript ? undefined : files.find((file) => /\.m?ts$/.test(file));
   if (typescript !== undefined) {

@@ -17,6 +17,18 @@ const POINTERS_MS = 30_000;
 /** How long after the end of an interval its sample is taken, ms. */
 const SAMPLE_LATE_MS = 50;
 
+/** Why time ends a task, and what that means for it, in the log. */
+const CAUSES = {
+  deadline: "the deadline of the task has passed",
+  abandoned: "nobody looks at the task any more",
+  longest: "the turn has lasted as long as any may",
+} as const;
+const CONSEQUENCES = {
+  canceled: "it is canceled",
+  requested: "its handler is asked to stop",
+  failed: "it has failed",
+} as const;
+
 /**
  * Runs `engine.upkeep.tick` in every partition, which cancels tasks past their deadline or that nobody looks at, lets due ones join
  * the line, and returns those of lost workers to it. Also samples the histories of queues and checks the pointers to tasks. Every process runs a ticker.
@@ -110,9 +122,7 @@ export class Ticker implements Role {
 
   #tell({ late, lost }: TickReport): void {
     for (const { queue, id, verdict, reason } of late) {
-      const why = reason === "deadline" ? "the deadline of the task has passed" : "nobody looks at the task any more";
-      const what = verdict === "canceled" ? "it is canceled" : "its handler is asked to stop";
-      this.#log.info({ requestId: id, queue }, `${why}; ${what}`);
+      this.#log.info({ requestId: id, queue }, `${CAUSES[reason]}; ${CONSEQUENCES[verdict]}`);
     }
     for (const { queue, id, worker, losses, outcome } of lost) {
       const line = { requestId: id, queue, worker, losses };

@@ -172,6 +172,7 @@ local function reclaim(call, pass, of)
     local later = not turn and later_end(pass.gap, ends_at[n], tonumber(taken_for or usual or 0) / 2)
     if state == S.running and turn then
       Turns.expire(call, queue, id, Result.retention(call, of.keepMs, of.tombstoneMs), pass.timeout)
+      pass.late[#pass.late + 1] = { queue = queue, id = id, verdict = 'failed', reason = 'longest' }
     elseif state == S.running and later then
       redis.call('ZADD', leases, whole(later), id)
     elseif state == S.running then
@@ -251,7 +252,7 @@ end
 
 -- Returns how many joined the line; ms until a task is due, a lease ends or a deadline passes (nothing for none; 0 when the limit was
 -- reached); for each task that lost its worker its outcome ("released": its handler had not begun, no loss is counted), and for each that time
--- cancels the verdict ("requested": it is running, its worker is notified) and the reason; whether any lease is held; the queues in which a
+-- ends the verdict ("requested": it is running, its worker is notified; "failed": a turn that has lasted too long) and the reason; whether any lease is held; the queues in which a
 -- worker has probably died, since a lease is not renewed; and those in which tasks wait. The limit is of the work in one call, over all
 -- queues.
 register('tick', { 'allow-oom' }, function(call, asked)

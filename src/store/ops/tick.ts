@@ -21,13 +21,13 @@ export interface LostTask {
   readonly outcome: "waiting" | "released" | "dead" | "canceled";
 }
 
-/** A task that is canceled by time: removed from the line, or asked to stop if it runs. */
+/** A task that is ended by time: removed from the line, asked to stop if its handler runs, or failed as a turn. */
 interface LateTask {
   readonly queue: string;
   readonly id: string;
-  readonly verdict: "canceled" | "requested";
-  /** Its deadline has passed, or nobody has looked at it. */
-  readonly reason: "deadline" | "abandoned";
+  readonly verdict: "canceled" | "requested" | "failed";
+  /** Its deadline has passed, nobody has looked at it, or it has lasted as long as any turn may. */
+  readonly reason: "deadline" | "abandoned" | "longest";
 }
 
 /** The result of a tick. */
