@@ -142,7 +142,12 @@ register_hot('reserve', { 'allow-oom' }, function(keys, args)
   local count, pause = request.count, 0
   if total then count = math.min(count, Total.room(call, queue, total)) end
   local is_full = total and count < request.count
-  if request.rate then count, pause = Start.allowed_by_rate(call, request, count) end
+  if request.rate then
+    local room = count
+    count, pause = Start.allowed_by_rate(call, request, room)
+    -- No end wakes anybody for what only the rate holds back.
+    is_full = is_full and count == room
+  end
 
   local entries = Start.take(call, queue, count, keyed, undecided)
   local ids, last_fence, first_fence = Start.start(call, request, entries, tonumber(fence or 0), keyed, hand)

@@ -31,6 +31,18 @@ describe("the rate of a queue", () => {
     for (const { pauseMs, tasks } of all) if (tasks.length === 0) expect(pauseMs).to.be.within(1, rate.perMs);
   });
 
+  it("says when more may start, also to who asks for more than the total of the queue has room for", async () => {
+    t = await openEngine({ settings: { total: 8 } });
+    // Registers the total.
+    await t.engine.upkeep.tick(0);
+    await fill(9);
+    const first = await take();
+    expect([first.tasks.length, first.waiting]).to.deep.equal([rate.max, 4]);
+    const second = await take();
+    expect([second.tasks.length, second.waiting]).to.deep.equal([0, 4]);
+    expect(second.pauseMs).to.be.within(1, rate.perMs);
+  });
+
   it("allows as many starts again when the span is over, and no sooner", async () => {
     t = await openEngine();
     await fill(60);
