@@ -55,7 +55,7 @@ export const queue = z.object({
     .min(0)
     .nullable()
     .describe(
-      "How many slots would start a new task within the handler's `targetWait`, for autoscaling: at least 1 with work and no worker, 0 after a minute without work. Null while the queue is paused or its circuit breaker is open, and with work and a worker, but no history. Without a `targetWait`: 1 while there is work that may start or runs, else 0.",
+      "How many slots would start a new task within the handler's `targetWait`, for autoscaling: at least 1 with work and no worker, 0 after a minute without work. Null while the queue is paused or its circuit breaker is open, and with work and a worker, but no history. Without a `targetWait`: null for turns, else 1 while there is work that may start or runs, else 0.",
     ),
   settings: z
     .object({

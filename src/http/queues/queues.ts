@@ -152,7 +152,10 @@ function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
       reason: row.rest.reason,
       nextProbe: timestamp(row.rest.untilMs),
     },
-    slotsWanted: slotsWanted(row, handler?.targetWaitMs),
+    slotsWanted:
+      row.longestTurnMs !== null && handler?.targetWaitMs === undefined
+        ? null
+        : slotsWanted(row, handler?.targetWaitMs),
     settings: settingsOf(
       row.longestTurnMs === null ? (api.engine.queues.own.get(queue)?.concurrency ?? null) : null,
       row,

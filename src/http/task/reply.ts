@@ -32,8 +32,11 @@ export interface PendingTask {
 
 /** A task that was read, as a pending one. */
 export function pendingTask(seen: Inspection): PendingTask {
-  const { state, startedMs, nowMs, snapshot, progress } = seen;
-  const runningMs = state === "running" && startedMs !== null ? restMs(snapshot, progress, nowMs - startedMs) : null;
+  const { state, startedMs, nowMs, snapshot, progress, presenceMs, longestMs } = seen;
+  // Nothing new comes to who holds a turn: a look only keeps it.
+  const keptMs = longestMs === null ? null : presenceMs;
+  const isRunning = state === "running" && startedMs !== null;
+  const runningMs = isRunning ? (keptMs ?? restMs(snapshot, progress, nowMs - startedMs)) : null;
   return pending(seen, state, seen.eta, runningMs);
 }
 
