@@ -9,13 +9,15 @@ import {
   type Verdict,
 } from "./batch.ts";
 import { Connection, type Request } from "./connection.ts";
-import { CANCEL_MS, FAREWELL_MS, LATE_MS, MAX_TRIES, RESULT_BYTES } from "./figures.ts";
+import { RESULT_BYTES } from "./figures.ts";
 import { follow, pathTo, type Target, targetOf } from "./follow.ts";
 import type { AnyHandlers, InputOf, QueueName, ResultOf } from "./handler-types.ts";
 import { errorOf, type PaihaoError, type Problem } from "./problem.ts";
-import { type Accepted, hasEnded, type Status, versionOf } from "./status.ts";
-import { decode, newId, requestOf, type SubmitOptions, submit } from "./submission.ts";
-import { type Duration, Limit, rejection, sleep } from "./time.ts";
+import type { Accepted, Status } from "./status.ts";
+import { decode, requestOf, type SubmitOptions, submit } from "./submission.ts";
+import { type Duration, Limit } from "./time.ts";
+import { type Turn, type TurnOptions, takeTurn } from "./turn.ts";
+import { whileWanted } from "./wanted.ts";
 
 /** How a client reaches its server. */
 export interface ClientOptions {
@@ -88,26 +90,27 @@ export class PaihaoClient<H = AnyHandlers> {
     options?: RunOptions<ResultOf<H, Q>>,
   ): Promise<ResultOf<H, Q>>;
   async run(queue: string, input: unknown, options: RunOptions<never> = {}): Promise<unknown> {
+    const { idempotencyKey, detach = idempotencyKey !== undefined } = options;
     const limit = new Limit(options.signal, options.timeout);
     const { signal } = limit;
-    const { id = newId(), idempotencyKey, detach = idempotencyKey !== undefined } = options;
-    const sending = new AbortController();
-    try {
-      signal.throwIfAborted();
-      const submitting = submit(this.#connection, queue, input, { ...options, signal: sending.signal }, id);
-      try {
-        const accepted = await Promise.race([submitting, rejection(signal)]);
-        return await this.#follow(this.#task(accepted), { ...options, signal });
-      } catch (error) {
-        if (signal.aborted && !detach) {
-          const abandoned = this.#abandon(submitting, id).then(() => sending.abort());
-          await Promise.race([abandoned, sleep(CANCEL_MS)]);
-        }
-        throw error;
-      }
-    } finally {
-      limit.release();
-    }
+    return whileWanted(this.#connection, queue, input, { ...options, limit, detach }, ({ id }) =>
+      this.#follow(this.#task(id), { ...options, signal }),
+    );
+  }
+
+  /**
+   * Takes a turn in a queue of turns: waits in line, calls `work` when it is its turn, keeps the turn while the work lasts, and ends it with
+   * what it returns, as JSON. If it throws, the turn is given up. If the turn is lost, its signal fires; only the server can say
+   * that, and while it is away the work goes on. The signal of the options leaves the line, or fires the signal of the turn, which is given up
+   * when the work has settled: whatever happens, this settles after it.
+   * @throws what the work throws; TaskCanceled, TaskFailed … if the turn was lost; other PaihaoErrors; the signal's reason
+   */
+  turn<Q extends QueueName<H>, T>(
+    queue: Q,
+    work: (turn: Turn) => T | Promise<T>,
+    options: TurnOptions<InputOf<H, Q>> = {},
+  ): Promise<T> {
+    return takeTurn(this.#connection, queue, work, options);
   }
 
   /**
@@ -270,25 +273,5 @@ export class PaihaoClient<H = AnyHandlers> {
     if (options.as !== "response" && "result" in last) return last.result;
     // It may have been retried in the meantime.
     return this.#collect(task, options);
-  }
-
-  /**
-   * Cancels a task whose submission may still be under way. A DELETE would delete the result of a task that has ended, so it
-   * names the version of the pending one. Never throws.
-   */
-  async #abandon(submitting: Promise<Accepted>, id: string): Promise<void> {
-    const signal = AbortSignal.timeout(FAREWELL_MS);
-    for (let tries = 0; tries < MAX_TRIES; tries++) {
-      try {
-        const accepted = await Promise.race([submitting, sleep(tries && LATE_MS)]).catch(() => undefined);
-        const task = this.#task(accepted?.id ?? id);
-        const [status, tag] = await task.connection.send(pathTo(task, "/status"), { signal }, versionOf);
-        if (status && !hasEnded(status))
-          await this.cancel(task.path, { signal, headers: tag ? { "If-Match": tag } : {} });
-        return;
-      } catch {
-        // It has not been accepted yet, or has a newer version.
-      }
-    }
   }
 }

@@ -5,6 +5,8 @@ export const ATTEMPTS = 8;
 /** The pause before attempt n + 1 is this·2^(n−1), at most the longest, half of it random. */
 export const PAUSE_MS = 250;
 export const LONGEST_PAUSE_MS = 10_000;
+/** Who looks to keep a turn pauses no longer than before this attempt: 2 s, where the shortest presence is 5 s. */
+export const PATIENT_PAUSES = 4;
 /** For a longer Retry-After the client does not wait: the caller gets the error. */
 export const LONGEST_RETRY_AFTER_S = 60;
 /** How long an answer may take to begin, and to arrive. */

@@ -6,6 +6,7 @@ import {
   LONG_MS,
   MAX_CUTS,
   OUTPUT_POLL_S,
+  PATIENT_PAUSES,
   POLL_S,
   QUICK_MS,
   QUICK_PAUSE_S,
@@ -42,6 +43,8 @@ export interface FollowOptions {
   readonly timeout?: Duration | undefined;
   /** Whether to include what the handler writes. */
   readonly output?: boolean;
+  /** Whether to go on for as long as the server is away, with pauses shorter than a presence. */
+  readonly isPatient?: () => boolean;
 }
 
 /**
@@ -51,7 +54,7 @@ export interface FollowOptions {
  */
 export async function* follow(task: Target, options: FollowOptions): AsyncGenerator<TaskEvent, void> {
   const { connection, query } = task;
-  const { output } = options;
+  const { output, isPatient } = options;
   const whole = new Limit(options.signal, options.timeout);
   const { signal } = whole;
   /** The id of the last event that had one. */
@@ -179,6 +182,7 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
         failures++;
         // A proxy may cut long requests: try a shorter poll.
         if (waitS > 0 && lasted > QUICK_MS) waitS = Math.floor(waitS / 3);
+        else if (isPatient?.()) await sleep(pauseMs(Math.min(failures, PATIENT_PAUSES)), signal);
         else await connection.pause(failure, failures, signal);
       }
     }

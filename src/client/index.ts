@@ -23,4 +23,5 @@ export {
 export type { Accepted, Status } from "./status.ts";
 export type { SubmitOptions } from "./submission.ts";
 export type { Duration } from "./time.ts";
+export type { Turn, TurnOptions } from "./turn.ts";
 export { verifyWebhook, type WebhookEvent, type WebhookRequest } from "./webhook.ts";

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { rmSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
@@ -20,6 +20,7 @@ describe("docs/client.md", function () {
   before(async () => {
     folder = guideFolder();
     files = writeGuide("client.md", folder);
+    writeFileSync(path.join(folder, "queues/queues.json"), '{ "gpu": { "turns": 1 } }');
     server = await startServer({
       HANDLERS: path.join(folder, "queues"),
       URL_SIGNING_KEY: "a secret of at least 16 characters",
@@ -39,7 +40,7 @@ describe("docs/client.md", function () {
   }
 
   it("has these programs, whose types are right", () => {
-    const programs = ["run.ts", "steps.ts", "group.ts", "errors.ts", "batch.ts", "link.ts", "webhook.ts"];
+    const programs = ["run.ts", "steps.ts", "group.ts", "turn.ts", "errors.ts", "batch.ts", "link.ts", "webhook.ts"];
     expect(files).to.deep.equal(["queues/handlers.ts", ...programs]);
   });
 
@@ -71,6 +72,10 @@ describe("docs/client.md", function () {
   it("makes a group of them, and gets all results", async () => {
     const results = (await said("group.ts")).trim().split("\n");
     expect(results.map((line) => JSON.parse(line).data.text)).to.deep.equal(["Hello, Ada!", "Hello, Bob!"]);
+  });
+
+  it("takes a turn", async () => {
+    expect(await said("turn.ts")).to.match(/^(waiting 0\n)?running 0\n(succeeded null\n)?0\.2\n$/);
   });
 
   it("verifies webhooks", async () => {
