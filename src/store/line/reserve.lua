@@ -113,7 +113,7 @@ register_hot('reserve', { 'allow-oom' }, function(keys, args)
 
   -- First the completions of the worker, which read and write the same hash.
   local field = request.lane or Q.quiet .. request.worker
-  local verdicts, q, writes = Complete.tasks(call, args, REQUEST.width, queue, field)
+  local verdicts, q, writes, ended = Complete.tasks(call, args, REQUEST.width, queue, field)
   if not q then
     q, writes = redis.call('HMGET', counters, Q.paused, Q.fence, Q.keyed, Q.rekey, Q.setRate, Q.total, Q.setTotal, field), {}
   end
@@ -128,6 +128,7 @@ register_hot('reserve', { 'allow-oom' }, function(keys, args)
 
   local first_again, ids_again = recall(call, request, last)
   if ids_again then
+    if total and ended then Total.note(call, queue) end
     hand_again(call, request, first_again, ids_again)
     return answer(call, request, redis.call('ZCARD', K.waiting(call, queue)), 0, verdicts)
   end
@@ -140,13 +141,14 @@ register_hot('reserve', { 'allow-oom' }, function(keys, args)
   -- Tasks that the completions have freed may start too.
   Keyed.write(call)
   local count, pause = request.count, 0
-  if total then count = math.min(count, Total.room(call, queue, total)) end
+  local room = total and Total.room(call, queue, total)
+  if room then count = math.min(count, room) end
   local is_full = total and count < request.count
   if request.rate then
-    local room = count
-    count, pause = Start.allowed_by_rate(call, request, room)
+    local wanted = count
+    count, pause = Start.allowed_by_rate(call, request, wanted)
     -- No end wakes anybody for what only the rate holds back.
-    is_full = is_full and count == room
+    is_full = is_full and count == wanted
   end
 
   local entries = Start.take(call, queue, count, keyed, undecided)
@@ -156,6 +158,8 @@ register_hot('reserve', { 'allow-oom' }, function(keys, args)
     write(request, Q.fence, whole(last_fence))
     remember(call, request, first_fence, ids)
   end
+  -- Others were told that as many run as may: what this worker leaves of the slots that it has freed is theirs.
+  if room and ended and room <= ended and started < room then Total.note(call, queue) end
   if started < #entries / 2 then redis.call('HINCRBY', counters, Q.healed, #entries / 2 - started) end
   -- Fewer than requested, so the line is empty. Where as many run as may, whoever ends one wakes those that wait for work.
   local left = (is_full or #entries < 2 * count) and 0 or redis.call('ZCARD', startable)

@@ -151,7 +151,7 @@ end
 --   args   the arguments of the verb; those of `complete` come after `at`
 --   asked  nil, or the queue whose hash the caller goes on with, and the field of a reservation: see note_ends
 -- Returns a verdict of each, in one string with a space between: see `complete` below. Where tasks of the queue asked for have ended also
--- what note_ends returns, and the caller writes it; of all others it is written here.
+-- what note_ends returns, and the caller writes it, and how many have; of all others it is written here.
 function Complete.tasks(call, args, at, asked, lane)
   local process, groups = args[at + ARGS.process], tonumber(args[at + ARGS.groups])
   if groups == 0 then return '' end
@@ -176,7 +176,7 @@ function Complete.tasks(call, args, at, asked, lane)
     end
   end
 
-  local read, to_write
+  local read, to_write, count
   for queue, ends in pairs(queues) do
     if #ends.ids > 0 then
       redis.call('ZREM', K.leases(call, queue), unpack(ends.ids))
@@ -184,6 +184,7 @@ function Complete.tasks(call, args, at, asked, lane)
       local finished = #ends.ids - ends.canceled
       if queue == asked then
         read, to_write = note_ends(call, queue, finished, ends.times, lane)
+        count = #ends.ids
       else
         local _, writes = note_ends(call, queue, finished, ends.times)
         redis.call('HSET', K.queue(call, queue), unpack(writes))
@@ -191,7 +192,7 @@ function Complete.tasks(call, args, at, asked, lane)
       if #ends.outcomes > 0 then Settle.note_finished(call, queue, ends.outcomes) end
     end
   end
-  return table.concat(verdicts, ' '), read, to_write
+  return table.concat(verdicts, ' '), read, to_write, count
 end
 
 -- The process is the name in records of the process that completes them, which notifies its own listeners itself. For each group of

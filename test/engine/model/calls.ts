@@ -46,6 +46,8 @@ export type Op =
   | { op: "cancel" | "retry" | "attend"; ids: readonly number[] }
   | { op: "retryAll" | "deleteDead" | "span"; queue: number }
   | { op: "pause"; queue: number; paused: boolean }
+  /** Of a queue that has a total. */
+  | { op: "total"; queue: number; total: number }
   | { op: "group"; queue: number; verb: "open" | "close" | "cancel"; present: boolean }
   | { op: "step"; lease: number; verb: "begin" | "keep" | "undone"; name: number; undo: boolean }
   | { op: "write"; lease: number; values: number; all: boolean }
@@ -173,6 +175,10 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
     },
     { weight: 3, arbitrary: fc.record({ op: fc.constantFrom("retryAll", "retryAll", "deleteDead", "span"), queue }) },
     { weight: 1, arbitrary: fc.record({ op: fc.constant("pause"), queue, paused: rarely(false, fc.constant(true)) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ op: fc.constant("total"), queue, total: fc.integer({ min: 1, max: 3 }) }),
+    },
     {
       weight: 2,
       arbitrary: fc.record({

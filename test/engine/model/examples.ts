@@ -48,6 +48,7 @@ const handBack: Op = { op: "release", leases: [0], unbegun: true };
 const fail = (kind: "retry" | "give-up"): Op => ({ op: "fail", items: [{ lease: 0, kind, delayed: false }] });
 const past = (op: "elapse" | "expire" | "late" | "absent", id: number): Op => ({ op, ids: [id], when: LONG_AGO });
 const tick: Op = { op: "tick", afterGap: false };
+const total = (of: number): Op => ({ op: "total", queue: JOBS, total: of });
 const retry = (id: number): Op => ({ op: "retry", ids: [id] });
 
 /** The id of an earlier task is free again. */
@@ -279,5 +280,23 @@ export const EXAMPLES: readonly Example[] = [
   {
     what: "the loss of a child process counts if its worker reports it",
     calls: [...suspect, reserve(JOBS, { reports: true }), report("begin", true), report("lose")],
+  },
+  {
+    what: "a worker that ends more tasks of a full queue than it takes leaves the rest to others, who are told",
+    total: true,
+    calls: [
+      ...[A, B, C, D].map((id) => submit(id)),
+      ...[reserve(JOBS, { count: 2 }), reserve(JOBS, { completes: [0, 1] })],
+    ],
+  },
+  {
+    what: "fewer of a queue run once its total is lower, and more at once when it is higher",
+    total: true,
+    calls: [
+      ...[A, B, C, D].map((id) => submit(id)),
+      ...[reserve(JOBS, { count: 3 }), total(1), report("complete"), reserve(JOBS, { count: 3 })],
+      ...[report("complete"), reserve(JOBS, { count: 3 }), total(3), reserve(JOBS, { count: 3 }), total(1)],
+      ...[report("release"), past("elapse", A), tick, reserve(JOBS)],
+    ],
   },
 ];

@@ -1,5 +1,5 @@
 /**
- * `npx tsx test/engine/model/main.ts [--fair] [--keyed] [--limited] [--runs N] [--steps N] [--seed=N] [--path=P]`: the long form of test/engine/model/model.test.ts. It plays
+ * `npx tsx test/engine/model/main.ts [--fair] [--keyed] [--limited] [--total] [--runs N] [--steps N] [--seed=N] [--path=P]`: the long form of test/engine/model/model.test.ts. It plays
  * random sequences of calls on the engine and on a plain model of it, on a redis-server of its own, and holds every promise
  * after each call. A failure prints the shortest sequence that breaks one, and the command that plays it again.
  */
@@ -15,6 +15,7 @@ const { values } = parseArgs({
     fair: { type: "boolean", default: false },
     keyed: { type: "boolean", default: false },
     limited: { type: "boolean", default: false },
+    total: { type: "boolean", default: false },
     seed: { type: "string" },
     path: { type: "string" },
   },
@@ -33,6 +34,7 @@ await longRun(async (store) => {
     fair: values.fair,
     keyed: values.keyed || values.limited,
     limited: values.limited,
+    total: values.total,
     seed,
     ...(values.path === undefined ? {} : { path: values.path }),
     onRun: (runs) => {

@@ -73,7 +73,7 @@ export class Messages {
       expect(this.#toWorkers.get(task.queue), "messages to workers").to.include(stop);
     }
     for (const [name, { paused }] of model.queues) {
-      const startable = paused ? 0 : model.startable(name).length;
+      const startable = paused ? 0 : Math.min(model.room(name), model.startable(name).length);
       const hadNone = (this.#startable.get(name) ?? 0) === 0;
       this.#startable.set(name, startable);
       // Where the limit has changed, the next reservation decides who may start.

@@ -14,6 +14,8 @@ const LINES: Readonly<Record<string, Omit<PropertyOptions, "runs" | "steps">>> =
   "of callers with limits": { seed: 3, limited: true },
   "of fair lines": { seed: 4, fair: true },
   "of fair lines that are keyed": { seed: 5, fair: true, keyed: true },
+  "of queues with a total": { seed: 6, total: true },
+  "of fair lines that are keyed and have a total": { seed: 7, fair: true, keyed: true, total: true },
 };
 
 describe("the engine, compared with a plain model", () => {

@@ -104,7 +104,9 @@ export class Model extends ModelTransitions {
       return { ids: held, waiting: this.line(queue).length };
     }
     if (q.paused) return { ids: [], waiting: null };
-    const allowed = q.rate ? Math.min(count, q.rate.max - q.starts) : count;
+    const room = Math.min(count, this.room(queue));
+    const allowed = q.rate ? Math.min(room, q.rate.max - q.starts) : room;
+    const isFull = room < count && allowed === room;
     const taken = this.startable(queue).slice(0, allowed);
     for (const task of taken) {
       Object.assign(task, { state: "running", worker, lapsed: Infinity, attempts: task.attempts + 1 });
@@ -120,7 +122,8 @@ export class Model extends ModelTransitions {
     q.started += ids.length;
     const takings = new Map(taken.map((task) => [task.id, task.taking]));
     if (ids.length > 0) q.reservations.set(`${worker} ${lane}`, { reservation, takings });
-    return { ids, waiting: this.startable(queue).length };
+    // Where as many run as may, whoever ends one says when there is more.
+    return { ids, waiting: isFull ? 0 : this.startable(queue).length };
   }
 
   fenced(id: string, fence: string): void {

@@ -130,6 +130,10 @@ export async function play(world: World, call: Op): Promise<void> {
     case "pause":
       model.queue(queueOf(call.queue)).paused = call.paused;
       return engine.queues.pause(queueOf(call.queue), call.paused);
+    case "total":
+      if (model.queue(queueOf(call.queue)).total === undefined) return;
+      model.queue(queueOf(call.queue)).total = call.total;
+      return engine.queues.adjust(queueOf(call.queue), { total: call.total });
     case "group":
       return group(world, call);
     case "step": {

@@ -39,10 +39,10 @@ function cappedScripts(redis: Connection): Scripts {
  * The queues; those of callers may be fair, and keyed: one runs the tasks of a key one by one, the other two at once. With limits two of a
  * key may wait.
  */
-const rulesOf = ({ fair = false, limited = false, keyed = limited }: LineKind): ModelRules[] => [
+const rulesOf = ({ fair = false, limited = false, keyed = limited, total = false }: LineKind): ModelRules[] => [
   {
     ...{ name: "jobs", attempts: 2, maxLost: 1, rate: undefined, undo: false, dropInput: fair, fair },
-    ...{ keyed: keyed ? 1 : undefined, most: limited ? 2 : undefined },
+    ...{ keyed: keyed ? 1 : undefined, most: limited ? 2 : undefined, total: total ? 2 : undefined },
   },
   {
     ...{
@@ -56,6 +56,7 @@ const rulesOf = ({ fair = false, limited = false, keyed = limited }: LineKind): 
       fair,
     },
     keyed: keyed ? 2 : undefined,
+    total: total ? 1 : undefined,
   },
   {
     name: UNDO_QUEUE,
@@ -67,6 +68,7 @@ const rulesOf = ({ fair = false, limited = false, keyed = limited }: LineKind): 
     fair: false,
     keyed: undefined,
     most: undefined,
+    total: undefined,
   },
 ];
 
@@ -78,6 +80,8 @@ export interface LineKind {
   readonly keyed?: boolean;
   /** Their handlers have a `limit`; default: they have none. */
   readonly limited?: boolean;
+  /** The queues of callers have a total, which changes; default: they have none. */
+  readonly total?: boolean;
 }
 
 /** How many runs, of how many calls each, and for how long at most; a seed and a path play one failure again. */
@@ -120,7 +124,7 @@ export async function holdAgainstModel(
     if (details.failed) {
       const { seed, counterexamplePath: path } = details;
       // The number of steps shapes what is drawn from the seed: another one plays other calls.
-      const queues = `${options.fair ? " --fair" : ""}${options.keyed ? " --keyed" : ""}${options.limited ? " --limited" : ""}`;
+      const queues = `${options.fair ? " --fair" : ""}${options.keyed ? " --keyed" : ""}${options.limited ? " --limited" : ""}${options.total ? " --total" : ""}`;
       const command = `npx tsx test/engine/model/main.ts${queues} --steps=${options.steps} --seed=${seed} --path=${path}`;
       throw new Error(`${await fc.asyncDefaultReportMessage(details)}\nTo play it again: ${command}`, {
         cause: details.errorInstance,
@@ -190,6 +194,8 @@ async function runOnce(
   };
   const checker = new Checker(model);
   try {
+    // Registers the totals.
+    await engine.upkeep.tick(0);
     for (const step of steps) {
       sending.twice = step.twice;
       await play(world, step.call);

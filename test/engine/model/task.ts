@@ -108,6 +108,8 @@ export interface ModelQueue {
   keyed: number | undefined;
   /** How many tasks of one key may wait; undefined if they are not counted. */
   readonly most: number | undefined;
+  /** How many of its tasks run at once, over all workers; undefined for any number. */
+  total: number | undefined;
   /** Null where the line is not fair. */
   readonly shares: Shares | null;
   paused: boolean;

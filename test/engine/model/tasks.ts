@@ -5,7 +5,10 @@ import { type ModelQueue, type ModelTask, UNDO_QUEUE } from "./task.ts";
 
 /** How a queue is set up. */
 export interface ModelRules
-  extends Pick<ModelQueue, "name" | "attempts" | "maxLost" | "rate" | "undo" | "dropInput" | "keyed" | "most"> {
+  extends Pick<
+    ModelQueue,
+    "name" | "attempts" | "maxLost" | "rate" | "undo" | "dropInput" | "keyed" | "most" | "total"
+  > {
   readonly fair: boolean;
 }
 
@@ -50,6 +53,12 @@ export class ModelTasks {
     return this.line(queue).filter(
       (task) => task.holds || task.key === null || limit === undefined || this.#before(task) < limit,
     );
+  }
+
+  /** How many more tasks of a queue may run. */
+  room(queue: string): number {
+    const { total = Number.POSITIVE_INFINITY } = this.queue(queue);
+    return Math.max(0, total - this.of(queue, "running").length);
   }
 
   /** Whether as many others hold the key of a task that has not started as may. */
