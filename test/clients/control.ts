@@ -1,12 +1,19 @@
 import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
+import path from "node:path";
 import { text } from "node:stream/consumers";
 import { closedGate, type Gate } from "../helpers/gates.ts";
 import { type HttpProxy, startHttpProxy } from "../helpers/http/http-proxy.ts";
 import type { TestServer } from "../helpers/http/server.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
+import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
+import { removeKeys } from "../helpers/store/scan.ts";
 import { startTcpProxy } from "../helpers/tcp-proxy.ts";
 import { eventually } from "../shared/eventually.ts";
+import { ROOT } from "../shared/root.ts";
+
+const TURNS = path.join(ROOT, "test/fixtures/handlers/turns");
 
 type Decide = Parameters<HttpProxy["treat"]>[0];
 
@@ -31,6 +38,8 @@ export async function startControl(server: TestServer): Promise<Control> {
   const tcp = await startTcpProxy(Number(new URL(server.url).port));
   const gates = new Map<string, Gate>();
   let since = 0;
+  const prefix = uniquePrefix();
+  let killable: ServerProcess | undefined;
   const seen = () => proxy.seen.slice(since);
   // biome-ignore lint/suspicious/noExplicitAny: the tests of the other language are checked by running them
   const verbs: Readonly<Record<string, (asked: any) => unknown>> = {
@@ -48,10 +57,21 @@ export async function startControl(server: TestServer): Promise<Control> {
     cut: ({ part }) => proxy.cut(part),
     "open-requests": ({ part }) => proxy.open.filter(({ url }) => url.includes(part)),
     tcp: ({ verb }: { verb: "cut" | "freeze" | "thaw" | "loseReply" }) => void tcp[verb](),
-    async get({ path }) {
-      const { json, text } = await server.send(path);
+    async get({ path: at }) {
+      const { json, text } = await server.send(at);
       return { ...json, text };
     },
+    async post({ path: at, body }) {
+      const { status } = await server.send(at, { method: "POST", body });
+      return status;
+    },
+    /** Another server, in a process of its own, that can be killed and started again at the same address. */
+    async start({ url }) {
+      const port = url === undefined ? "0" : new URL(url).port;
+      killable = await startProcess({ HANDLERS: TURNS, KEY_PREFIX: prefix, PORT: port });
+      return killable.url;
+    },
+    kill: () => endProcesses(killable ? [killable] : []),
     gate() {
       const gate = closedGate();
       gates.set(gate.name, gate);
@@ -83,6 +103,8 @@ export async function startControl(server: TestServer): Promise<Control> {
       listener.closeAllConnections();
       listener.close();
       await once(listener, "close");
+      await verbs.kill?.({});
+      await removeKeys(storeUrl(), prefix);
     },
   };
 }

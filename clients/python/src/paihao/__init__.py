@@ -8,12 +8,14 @@ from .response import Response
 from .status import Accepted, Output, Quote, Status, Verdict
 from .submission import SubmitOptions
 from .task import AsyncTask, Task
+from .turn import AsyncTurn, Turn
 from .worker import Worker
 
 __all__ = [
     "Accepted",
     "AsyncClient",
     "AsyncTask",
+    "AsyncTurn",
     "Client",
     "GiveUp",
     "Output",
@@ -28,6 +30,7 @@ __all__ = [
     "TaskExpired",
     "TaskFailed",
     "TaskUnknown",
+    "Turn",
     "Verdict",
     "Worker",
 ]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import queue as queues
 import ssl
 import threading
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +17,7 @@ from .connection import ATTEMPTS
 from .limit import Limit, Stopped
 from .status import Accepted, Output, Quote, Status, Verdict
 from .submission import MAX_LINES, SubmitOptions
+from .turn import AsyncTurn
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -67,6 +70,26 @@ class AsyncClient:
             )
         )
 
+    def turn(
+        self,
+        queue: str,
+        value: object = None,
+        *,
+        on_update: Callable[[Status], object] | None = None,
+        timeout: float | None = None,
+        **options: Unpack[SubmitOptions],
+    ) -> AbstractAsyncContextManager[AsyncTurn]:
+        """Waits in line for a turn, which lasts as long as the `async with` block: see Client.turn. A cancel gives it up.
+
+        The function is called in the event loop.
+        """
+        update, loop = _in_loop(on_update), asyncio.get_running_loop()
+
+        def make(document: dict[str, Any]) -> AsyncTurn:
+            return AsyncTurn(document, loop)
+
+        return self._hold(lambda client: client._hold(make, queue, value, update, timeout, options))
+
     def watch(self, task: str | Accepted, *, timeout: float | None = None) -> AsyncIterator[Status]:
         """The states of a task to its end: see Client.watch."""
         return self._iterate(lambda client: client.watch(task, timeout=timeout))
@@ -117,12 +140,34 @@ class AsyncClient:
                 yield replace(verdict, line=done + verdict.line)
             done += len(part)
 
+    @asynccontextmanager
+    async def _hold(self, hold: Callable[[Client], AbstractContextManager[AsyncTurn]]) -> AsyncIterator[AsyncTurn]:
+        """Holds a turn in a thread, while the block runs here."""
+        #: Whether the block has ended, or has raised something.
+        over: queues.SimpleQueue[bool] = queues.SimpleQueue()
+
+        def held(client: Client) -> Iterator[AsyncTurn]:
+            with hold(client) as turn:
+                yield turn
+                if not over.get():
+                    raise Stopped()
+
+        steps = self._iterate(held)
+        try:
+            yield await anext(steps)
+            over.put(True)
+            async for _ in steps:
+                pass
+        finally:
+            over.put(False)
+            await steps.aclose()
+
     async def _call(self, call: Callable[[Client], T]) -> T:
         """The result of a call, which runs in a thread."""
         results = [result async for result in self._iterate(lambda client: iter([call(client)]))]
         return results[0]
 
-    async def _iterate(self, call: Callable[[Client], Iterator[T]]) -> AsyncIterator[T]:
+    async def _iterate(self, call: Callable[[Client], Iterator[T]]) -> AsyncGenerator[T, None]:
         """What an iterator yields in a thread."""
         loop, limit = asyncio.get_running_loop(), Limit()
         client = copy.copy(self._client)

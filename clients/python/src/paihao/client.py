@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .cancel import abandon, cancel
 from .connection import ATTEMPTS, Answer, Connection, Request
-from .errors import PaihaoError, error_of
+from .errors import PaihaoError, error_of, own_problem
 from .follow import Following, Target, target_of
 from .limit import Limit, Stopped
-from .response import decode
+from .response import decode, to_json
 from .status import Accepted, Output, Quote, Status, Verdict, output_of, quote_of, status_of
 from .submission import SubmitOptions, line_of, new_id, parts_of, request_of, submit, submit_part
+from .turn import BaseTurn, Turn
+from .turn_keeper import TurnKeeper
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+AnyTurn = TypeVar("AnyTurn", bound=BaseTurn)
+
+#: What is assumed where a proxy has removed the header that says it: no presence is shorter.
+SHORTEST_PRESENCE = 5.0
 
 
 class Client:
@@ -77,6 +85,24 @@ class Client:
             if id is not None and not (shared if detach is None else detach):
                 abandon(self._target(id))
             raise
+
+    def turn(
+        self,
+        queue: str,
+        value: object = None,
+        *,
+        on_update: Callable[[Status], object] | None = None,
+        timeout: float | None = None,
+        **options: Unpack[SubmitOptions],
+    ) -> AbstractContextManager[Turn]:
+        """Waits in line for a turn, which lasts as long as the `with` block, and is kept meanwhile.
+
+        A block that raises gives it up. Where it is over before the block is, `turn.lost` is set, and the end of the block
+        raises why. The timeout is for the wait; after it, and whatever else is raised meanwhile, the line is left.
+
+        Raises TaskCanceled, TaskFailed and other PaihaoErrors; TimeoutError; ValueError for a queue that has no turns.
+        """
+        return self._hold(Turn, queue, value, on_update, timeout, options)
 
     def watch(self, task: str | Accepted, *, timeout: float | None = None) -> Iterator[Status]:
         """The states of a task from the current one to its end, one after each change. Raises PaihaoError; TimeoutError."""
@@ -181,17 +207,22 @@ class Client:
     ) -> Any:
         """The result of a task, which is followed while it is pending."""
 
-        def read(answer: Answer) -> Any:
+        def read(answer: Answer) -> tuple[bool, Any]:
             state = answer.headers.get("X-Task-State")
             if not state:
                 # The page of a portal or proxy counts as no answer.
                 raise ValueError("not from Paihao")
-            if state != "succeeded":
-                raise error_of(answer.json())
-            return decode(answer.read(), answer.status, {name.lower(): value for name, value in answer.headers.items()})
+            headers = {name.lower(): value for name, value in answer.headers.items()}
+            if state == "succeeded":
+                return True, decode(answer.read(), answer.status, headers)
+            if 200 <= answer.status < 300:
+                return False, None  # It is the turn of its caller.
+            raise error_of(answer.json())
 
         try:
-            return task.connection.send(task.path + task.query, Request(), read, limit)
+            has_ended, result = task.connection.send(task.path + task.query, Request(), read, limit)
+            if has_ended:
+                return result
         except PaihaoError as error:
             if error.code != "pending":
                 raise
@@ -219,3 +250,77 @@ class Client:
             return last["result"]
         # It may have been retried in the meantime.
         return self._collect(task, limit, on_update, on_output)
+
+    @contextmanager
+    def _hold(
+        self,
+        make: Callable[[dict[str, Any]], AnyTurn],
+        queue: str,
+        value: object,
+        on_update: Callable[[Status], object] | None,
+        timeout: float | None,
+        options: SubmitOptions,
+    ) -> Iterator[AnyTurn]:
+        """See `turn`."""
+        limit = self._limit(timeout)
+        fresh = new_id()
+        id = None if "idempotency_key" in options else options.get("id", fresh)
+        try:
+            task = submit(self._connection, queue, value, options, fresh, limit)
+        except (TimeoutError, KeyboardInterrupt, Stopped):
+            if id is not None:
+                abandon(self._target(id))
+            raise
+        target = self._target(task)
+        try:
+            turn = make(self._called(target, limit, on_update))
+            limit.within(None)
+            keeper = TurnKeeper(target, turn, task.presence or SHORTEST_PRESENCE)
+            keeper.start()
+            try:
+                yield turn
+                self._end(target, turn, keeper, limit)
+            finally:
+                keeper.stop()
+        except BaseException:
+            abandon(target)
+            raise
+
+    def _called(
+        self, task: Target, limit: Limit, on_update: Callable[[Status], object] | None
+    ) -> dict[str, Any]:
+        """Waits until it is the turn of a task; returns its document."""
+        for _, data in Following(task, limit):
+            if on_update:
+                on_update(status_of(data))
+            if "turn" in data:
+                return data
+            if data["state"] == "running":
+                raise ValueError(f"the queue {data['queue']} has no turns")
+        raise self._why_over(task, limit)
+
+    def _end(self, task: Target, turn: BaseTurn, keeper: TurnKeeper, limit: Limit) -> None:
+        """Ends a turn at the end of its block. Raises why it was over before."""
+
+        def read(answer: Answer) -> Status:
+            return status_of(answer.json())
+
+        keeper.ending = True
+        if keeper.lost:
+            raise self._why_over(task, limit)
+        headers, body = ({}, None) if turn.result is None else ({"Content-Type": "application/json"}, to_json(turn.result))
+        try:
+            path = f"{task.path}/done?turn={turn.fence}"
+            task.connection.send(path, Request("POST", headers, body), read, limit)
+        except PaihaoError as error:
+            if error.code != "not-running":
+                raise
+            raise self._why_over(task, limit) from error
+
+    def _why_over(self, task: Target, limit: Limit) -> PaihaoError:
+        """Why a turn has ended that its holder has not ended."""
+        try:
+            self._collect(task, limit)
+        except PaihaoError as error:
+            return error
+        return error_of(own_problem("The turn is over", 409, "it was ended elsewhere, or by the handler of its queue"))

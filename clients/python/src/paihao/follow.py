@@ -150,7 +150,7 @@ class Following:
         if self._output and self._tag:
             yield from self._outputs(min(self._wait, OUTPUT_POLL))
         headers = {"If-None-Match": self._tag} if self._tag else {}
-        answer = self._ask("/status", 0 if self._output else self._wait, headers)
+        answer = poll(self._task, 0 if self._output else self._wait, headers, self._limit)
         if answer is not None:
             status, tag = answer
             if status["finishedAt"] is not None:
@@ -166,19 +166,6 @@ class Following:
         if time.monotonic() - began < QUICK:
             self._limit.sleep(pause_before(2, QUICK_PAUSE))
 
-    def _ask(self, resource: str, seconds: int, headers: dict[str, str]) -> tuple[dict[str, Any], str] | None:
-        """The status, and its ETag; None if the caller has it."""
-
-        def read(answer: Answer) -> tuple[dict[str, Any], str] | None:
-            if answer.status == 304:
-                return None
-            document = answer.json()
-            status_of(document)
-            return document, answer.headers.get("ETag") or ""
-
-        request = Request(headers={"Prefer": f"wait={seconds}", **headers}, once=True, wait=seconds)
-        return self._task.connection.send(self._task.to(resource), request, read, self._limit)
-
     def _outputs(self, seconds: int) -> Iterator[Event]:
         after = f"{'&' if self._task.query else '?'}after={self._next - 1}" if self._next else ""
         request = Request(headers={"Prefer": f"wait={seconds}"}, once=True, wait=seconds)
@@ -192,6 +179,23 @@ class Following:
     def _is_new(self, version: str) -> bool:
         known, self._version = self._version, version
         return not version or version != known
+
+
+def poll(task: Target, seconds: int, headers: dict[str, str], limit: Limit) -> tuple[dict[str, Any], str] | None:
+    """The status of a task, and its ETag; None if the caller has it, according to the headers. Sent once.
+
+    Raises PaihaoError, and the reason of the limit.
+    """
+
+    def read(answer: Answer) -> tuple[dict[str, Any], str] | None:
+        if answer.status == 304:
+            return None
+        document = answer.json()
+        status_of(document)
+        return document, answer.headers.get("ETag") or ""
+
+    request = Request(headers={"Prefer": f"wait={seconds}", **headers}, once=True, wait=seconds)
+    return task.connection.send(task.to("/status"), request, read, limit)
 
 
 def _events(lines: Iterator[str]) -> Iterator[dict[str, str]]:

@@ -22,9 +22,8 @@ class Limit:
         self.within(seconds)
 
     def within(self, seconds: float | None) -> None:
-        """Starts the time; after it, `check` raises a TimeoutError."""
-        if seconds is not None:
-            self._ends = time.monotonic() + seconds
+        """Starts the time; after it, `check` raises a TimeoutError. None: any time."""
+        self._ends = None if seconds is None else time.monotonic() + seconds
 
     def stop(self, reason: BaseException) -> None:
         """Ends what the thread waits for; it raises the reason."""

@@ -28,6 +28,8 @@ class Accepted:
     #: The path of its result; with a signature if the server signs links.
     href: str
     replayed: bool
+    #: After how many seconds without a look it is canceled; None for never.
+    presence: float | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def output_of(document: Document) -> Output:
     return Output(document["data"], document["seq"], document["run"], document["attempt"])
 
 
-def accepted_of(document: Document, replayed: bool) -> Accepted:
+def accepted_of(document: Document, replayed: bool, presence: str | None) -> Accepted:
     """The task in the answer to a submission."""
     return Accepted(
         id=document["id"],
@@ -121,6 +123,7 @@ def accepted_of(document: Document, replayed: bool) -> Accepted:
         eta=_seconds(document["eta"]),
         href=document["href"],
         replayed=replayed,
+        presence=None if presence is None else float(presence),
     )
 
 

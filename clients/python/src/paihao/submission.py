@@ -120,7 +120,7 @@ def submit(
         state = answer.headers.get("X-Task-State")
         replayed = "Idempotent-Replayed" in answer.headers
         if answer.status == 202 and state != "succeeded":
-            return accepted_of(answer.json(), replayed)
+            return accepted_of(answer.json(), replayed, answer.headers.get("Presence"))
         # It was submitted before and has ended: the answer is its result, or the problem that says why it has none.
         ended = state or answer.json()["state"]
         task = own or answer.headers.get("X-Request-Id") or ""
