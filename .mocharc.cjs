@@ -25,6 +25,7 @@ const LONG = [
   "test/cli/start-time",
   "test/cli/shutdown",
   "test/cli/tasks",
+  "test/cli/turn",
   "test/client/browser",
   "test/client/hostile",
   "test/client/networks",

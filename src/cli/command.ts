@@ -29,12 +29,16 @@ export function withExamples(made: Command, examples: readonly string[]): Comman
   return made.addHelpText("after", `\nExamples:\n${examples.map((example) => `  ${example}`).join("\n")}`);
 }
 
-/** A command that talks to a server. */
-export function clientCommand(form: string, summary: string, examples: readonly string[]): Command {
+/** A command that talks to a server, and prints nothing of its own on standard output. */
+export function silentCommand(form: string, summary: string, examples: readonly string[]): Command {
   return command(form, summary, examples)
     .option(URL_FLAGS, `the server (PAIHAO_URL, else by HOST and PORT: ${localUrl()})`)
-    .option(KEY_FLAGS, "an API key (PAIHAO_KEY)")
-    .option("--json", "print JSON: one value, or one per line");
+    .option(KEY_FLAGS, "an API key (PAIHAO_KEY)");
+}
+
+/** A command that talks to a server. */
+export function clientCommand(form: string, summary: string, examples: readonly string[]): Command {
+  return silentCommand(form, summary, examples).option("--json", "print JSON: one value, or one per line");
 }
 
 /**
@@ -52,7 +56,7 @@ export function globalOptions(): readonly Option[] {
  * @param run gets all options and then the arguments; its result is the exit code, 0 without one
  */
 export function clientAction<Options extends ClientOptions, Args extends unknown[]>(
-  run: (options: Options, ...args: Args) => Promise<ExitCode | undefined>,
+  run: (options: Options, ...args: Args) => Promise<number | undefined>,
 ): (this: Command) => Promise<void> {
   return async function (this: Command) {
     const options = this.optsWithGlobals<Options>();

@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { CommanderError } from "commander";
 import { type ErrorKind, PaihaoError } from "../client/problem.ts";
 import { StartError } from "../errors.ts";
@@ -17,9 +18,17 @@ export const EXIT = {
   /** Queue full, too many tasks, line too long, conflict. */
   refused: 6,
   timeout: 124,
+  /** Of a command that was to be run, as in a shell. */
+  notExecutable: 126,
+  notFound: 127,
   interrupted: 130,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** The exit code of what a signal has ended, as in a shell. */
+export function exitCodeOfSignal(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal];
+}
 
 /** Ends a command. Its message is for a person; nothing else is printed. */
 export class CommandError extends Error {

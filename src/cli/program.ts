@@ -20,6 +20,7 @@ import { demoCommand, devCommand, startCommand } from "./commands/start.ts";
 import { statusCommand } from "./commands/status.ts";
 import { submitCommand } from "./commands/submit.ts";
 import { topCommand } from "./commands/top.ts";
+import { turnCommand } from "./commands/turn.ts";
 import { verifyCommand } from "./commands/verify.ts";
 import { watchCommand } from "./commands/watch.ts";
 import { workersCommand } from "./commands/workers.ts";
@@ -59,6 +60,7 @@ export function createProgram(): Command {
   for (const made of [
     submitCommand(),
     watchCommand(),
+    turnCommand(),
     groupCommand(),
     getCommand(),
     statusCommand(),

@@ -23,16 +23,20 @@ export interface TurnOptions<I = unknown> extends Omit<SubmitOptions, "idempoten
   readonly onUpdate?: (status: Status) => void;
 }
 
-/** See {@link PaihaoClient.turn}. */
+/**
+ * See {@link PaihaoClient.turn}.
+ * @param watching for what follows the submission
+ */
 export async function takeTurn<T>(
   connection: Connection,
   queue: string,
   work: (turn: Turn) => T | Promise<T>,
   options: TurnOptions,
+  watching = connection,
 ): Promise<T> {
   const limit = new Limit(options.signal);
   return whileWanted(connection, queue, options.input, { ...options, limit }, async ({ id }) => {
-    const task = targetOf(connection, id);
+    const task = targetOf(watching, id);
     const looking = new AbortController();
     const turn = new AbortController();
     let isMine = false;
@@ -63,7 +67,7 @@ export async function takeTurn<T>(
       const given = rejection(limit.signal);
       try {
         await Promise.race([
-          connection.send(
+          watching.send(
             `${task.path}/done?turn=${status.turn.fence}`,
             {
               method: "POST",

@@ -31,6 +31,7 @@ describe("a command that talks to a server", () => {
     ["status", "--help"],
     ["queues", "--url", "http://127.0.0.1:1"],
     ["submit", "default", "1", "--url", "http://127.0.0.1:1"],
+    ["turn", "gpu", "--url", "http://127.0.0.1:1", "--", "true"],
   ]) {
     it(`loads no part of the server: ${args.join(" ")}`, () => {
       const loaded = loadedBy(args);
