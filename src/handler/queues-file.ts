@@ -30,12 +30,16 @@ function handlerOf(queue: string, options: unknown): Handler {
   const names = "turns" in options ? OF_TURNS : NAMES;
   for (const name of Object.keys(options)) {
     if (names.includes(name)) continue;
-    throw error(`there is no option "${name}"${hint(name, names) || `, expected one of ${names.join(", ")}`}`);
+    const why = OF_TURNS.includes(name) ? ', which is for turns: expected "turns", too' : hint(name, names);
+    throw error(`there is no option "${name}"${why || `, expected one of ${names.join(", ")}`}`);
   }
   const { input, turns, concurrency, ...others } = options;
   if (turns !== undefined) {
     const of = { ...(others as Partial<TurnsOptions>), ...schemaOf(input, error) };
-    return defineTurns({ ...of, queue, slots: turns as number });
+    const slots = OPTIONS.concurrency.read({ each: 0, total: turns as number }, (value, expected) =>
+      error(`turns is ${JSON.stringify(value)}, expected ${expected}`),
+    ).total;
+    return defineTurns({ ...of, queue, ...(slots !== undefined && { slots }) });
   }
   if (concurrency !== undefined && !(isObject(concurrency) && concurrency.each === undefined)) {
     throw error(

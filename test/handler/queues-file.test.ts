@@ -51,6 +51,15 @@ describe("queues.json", () => {
     });
   });
 
+  it("declares totals, and queues of turns", async () => {
+    await declare({ embed: { concurrency: { total: 4 } }, gpu: { turns: 2, longest: "2h", presence: "1m" } });
+    const handlers = await loadHandlers(dir);
+    expect(handlers.get("embed")?.concurrency).to.deep.equal({ each: 0, total: 4 });
+    expect(handlers.get("gpu")).to.deep.include({
+      ...{ concurrency: { each: 0, total: 2 }, turns: { longestMs: 7_200_000 }, presenceMs: 60_000 },
+    });
+  });
+
   it("checks inputs by JSON Schema, says where they are wrong, and shows the schema", async () => {
     await declare({ embed: EMBED });
     const server = await startServer({ HANDLERS: dir });
@@ -116,7 +125,38 @@ describe("queues.json", () => {
     [
       "with turns without a slot",
       { gpu: { turns: 0 } },
-      'turns of queue "gpu": slots is 0, expected a whole number from 1',
+      'queue "gpu": turns is 0, expected a whole number from 1 to 1000000',
+    ],
+    ["with turns that are no number", { gpu: { turns: null } }, 'queue "gpu": turns is null, expected a whole number'],
+    [
+      "with turns that have a wrong longest time",
+      { gpu: { turns: 1, longest: "soon" } },
+      'turns of queue "gpu": longest is "soon", expected a duration',
+    ],
+    [
+      "with turns that have slots of workers",
+      { gpu: { turns: 1, concurrency: { total: 2 } } },
+      'queue "gpu": there is no option "concurrency", expected one of turns, longest, input',
+    ],
+    [
+      "with a longest time of what has no turns",
+      { gpu: { longest: "2h" } },
+      'queue "gpu": there is no option "longest", which is for turns: expected "turns", too',
+    ],
+    [
+      "with a total that is none",
+      { embed: { concurrency: { total: 0 } } },
+      'queue "embed": concurrency.total is 0, expected a whole number from 1 to 1000000',
+    ],
+    [
+      "with a misspelt total",
+      { embed: { concurrency: { totl: 4 } } },
+      'there is no option "concurrency.totl"; did you mean "total"?',
+    ],
+    [
+      "with a total and slots in each worker",
+      { embed: { concurrency: { each: 2, total: 4 } } },
+      'concurrency is {"each":2,"total":4}, expected { "total": 4 }: each worker has its own slots',
     ],
     ["with a misspelt option", { embed: { atempts: 4 } }, 'there is no option "atempts"; did you mean "attempts"?'],
     [
