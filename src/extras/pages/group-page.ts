@@ -9,14 +9,6 @@ import { ticket } from "./ticket.ts";
 /** A page without a script reloads after this many seconds. */
 const REFRESH_S = "15";
 
-const QUESTION = {
-  title: "Cancel all its tasks?",
-  consequence:
-    "Those that wait lose their places in line, and what the others have done so far is discarded. Results stay.",
-  no: "Keep them",
-  yes: "Cancel the tasks",
-};
-
 /** What the page of a group shows that its document does not have. */
 interface GroupParts {
   /** Where its tasks can be canceled; "" if the reader may not. */
@@ -43,6 +35,6 @@ export function replyGroupPage(ctx: Context, group: Group, { cancel, failures }:
     style: "card.css",
     script: "group.js",
     refresh: hasEnded(group) ? "" : REFRESH_S,
-    body: ticket(words, { queue: group.queue, data, content, question: QUESTION }),
+    body: ticket(words, { queue: group.queue, data, content }),
   });
 }

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { errorEntry, type ProblemError } from "../../errors.ts";
-import type { TaskLinks } from "../../http/task/links.ts";
+import type { ShownTask } from "../../http/task/pages.ts";
 import type { Task } from "../../wire/task.ts";
 import { taskWords } from "./browser/task/task-words.ts";
 import { hasEnded } from "./browser/ticket/ticket-words.ts";
@@ -10,26 +10,13 @@ import { ticket, ticketLines } from "./ticket.ts";
 /** A page without a script reloads at Retry-After, at the latest after this many seconds, since places change meanwhile. */
 const MAX_REFRESH_S = 15;
 
-const QUESTION = {
-  title: "Cancel this task?",
-  consequence: "It loses its place in line, and what it has done so far is discarded.",
-  no: "Keep it",
-  yes: "Cancel the task",
-};
-
-/**
- * Answers with the page of a task in its current state, which the script of the page then keeps up to date.
- * @param at the links to it
- */
-export function replyTaskPage(
-  ctx: Context,
-  task: Task,
-  { result, monitor: share, events, output, cancel }: TaskLinks,
-): void {
-  const words = taskWords(task);
-  const data = { known: JSON.stringify(task), events, share, cancel };
+/** Answers with the page of a task in its current state, which the script of the page then keeps up to date. */
+export function replyTaskPage(ctx: Context, { task, isTurn, at }: ShownTask): void {
+  const { result, monitor: share, events, output, cancel } = at;
+  const words = taskWords(task, { isTurn });
+  const data = { known: JSON.stringify(task), events, share, cancel, turns: String(isTurn) };
   const content = html`<div id="content" data-output="${output}" data-result="${result}">
-        <p class="result"><a id="result" href="${result}" rel="noreferrer">${collectOf(words.look)}</a></p>
+        <p class="result"><a id="result" href="${result}" rel="noreferrer">${collectOf(words.look, isTurn)}</a></p>
       </div>`;
   ctx.status = hasEnded(task) ? 200 : 202;
   replyPage(ctx, {
@@ -38,7 +25,7 @@ export function replyTaskPage(
     script: "task.js",
     refresh: refreshOf(ctx, task),
     images: "blob:",
-    body: ticket(words, { queue: task.queue, data, content, question: QUESTION }),
+    body: ticket(words, { queue: task.queue, data, content }),
   });
 }
 
@@ -46,14 +33,17 @@ export function replyTaskPage(
  * Answers with the small page of a task, for a frame: it has no script, and reloads itself while the task is pending.
  * @param frames origins of the pages that may show it
  */
-export function replyEmbeddedPage(ctx: Context, task: Task, frames: readonly string[]): void {
-  const words = taskWords(task);
-  const href = task.links.find(({ rel }) => rel === "result")?.href ?? "";
+export function replyEmbeddedPage(ctx: Context, { task, isTurn, at }: ShownTask, frames: readonly string[]): void {
+  const words = taskWords(task, { isTurn, isFramed: true });
+  const result = task.links.find(({ rel }) => rel === "result")?.href ?? "";
+  // Who works himself says on the page with the buttons when he has finished.
+  const [href, text] =
+    words.done === undefined ? [result, collectOf(words.look, isTurn)] : [at.monitor, "Open your turn"];
   ctx.status = hasEnded(task) ? 200 : 202;
   const body = html`
     <main class="card ticket embed" data-state="${words.look}">
       ${ticketLines(words)}
-      <p class="result"><a href="${href}" target="_blank" rel="noopener noreferrer">${collectOf(words.look)}</a></p>
+      <p class="result"><a href="${href}" target="_blank" rel="noopener noreferrer">${text}</a></p>
     </main>`;
   replyPage(ctx, { title: words.title, style: "card.css", refresh: refreshOf(ctx, task), body, frames });
 }
@@ -86,8 +76,8 @@ function problemOf(ctx: Context, { code }: ProblemError): { readonly status: num
   return { status, title: isLink ? "This link has expired, or is not complete" : title };
 }
 
-/** The text of the link to the result; "" while there is none. */
-const collectOf = (look: string) => (look === "succeeded" ? "Open the result" : "");
+/** The text of the link to the result; "" while there is none. Most turns leave nothing. */
+const collectOf = (look: string, isTurn: boolean) => (look === "succeeded" && !isTurn ? "Open the result" : "");
 
 /** Seconds until a page without a script reloads itself; "" for never. */
 function refreshOf(ctx: Context, task: Task): string {

@@ -5,15 +5,13 @@ import { type Html, html } from "./page.ts";
 interface TicketParts {
   readonly queue: string;
   /** Addresses and the document, for the script. */
-  readonly data: Readonly<Record<"known" | "events" | "share" | "cancel", string>>;
+  readonly data: Readonly<Record<"known" | "events" | "share" | "cancel", string> & { turns?: string }>;
   /** Between the words and the buttons. */
   readonly content: Html;
-  /** The question before it is canceled. */
-  readonly question: Readonly<Record<"title" | "consequence" | "no" | "yes", string>>;
 }
 
 /** The page of a task or of a group in its current state, which browser/ticket/ticket.js then keeps up to date. */
-export function ticket(words: TicketWords, { queue, data, content, question }: TicketParts): Html {
+export function ticket(words: TicketWords, { queue, data, content }: TicketParts): Html {
   return html`
     <main id="ticket" class="card ticket" data-state="${words.look}" ${attributes(data)}>
       <header>
@@ -22,7 +20,8 @@ export function ticket(words: TicketWords, { queue, data, content, question }: T
       </header>
       ${ticketLines(words)}
       ${content}
-      <p class="actions"><button id="copy" type="button" hidden>Copy link</button><button id="cancel" type="button" hidden>Cancel</button></p>
+      <p id="finish" class="actions" hidden><button id="done" type="button" class="primary">Done</button></p>
+      <p class="actions"><button id="copy" type="button" hidden>Copy link</button><button id="cancel" type="button" hidden></button></p>
       <p id="told" class="told" role="status"></p>
       <footer>
         <dl id="facts">${words.facts.map(
@@ -33,9 +32,9 @@ export function ticket(words: TicketWords, { queue, data, content, question }: T
       </footer>
     </main>
     <dialog id="sure" aria-labelledby="sure-title">
-      <h2 id="sure-title">${question.title}</h2>
-      <p>${question.consequence}</p>
-      <p class="actions"><button id="keep" type="button">${question.no}</button><button id="end" type="button" class="danger">${question.yes}</button></p>
+      <h2 id="sure-title"></h2>
+      <p id="consequence"></p>
+      <p class="actions"><button id="keep" type="button"></button><button id="end" type="button" class="danger"></button></p>
     </dialog>`;
 }
 

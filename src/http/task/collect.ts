@@ -9,10 +9,10 @@ import { RESULTS, responseRef, responses } from "../openapi/responses.ts";
 import { PARAMETERS, searchOf } from "../request/parameters.ts";
 import { type Route, WATCH } from "../route.ts";
 import { findTask } from "./find.ts";
-import { linksFor, TASK_PATHS } from "./links.ts";
-import { type Pages, pagesFor } from "./pages.ts";
+import { TASK_PATHS } from "./links.ts";
+import { type Pages, pagesFor, shownTask } from "./pages.ts";
 import { hasResult, pendingHeaders, pendingTask, replyOutcome, replyPending } from "./reply.ts";
-import { documentOf, isCalled } from "./task-document.ts";
+import { isCalled } from "./task-document.ts";
 import { replyTurn } from "./turn.ts";
 
 /** The result resource. */
@@ -57,7 +57,7 @@ function replyPage(ctx: Context, api: Api, pages: Pages, of: { seen: Inspection;
   if (isOutcome(seen.state)) replyOutcome(ctx, seen);
   else pendingHeaders(ctx, pendingTask(seen));
   const status = isOutcome(seen.state) ? ctx.status : isCalled(seen) ? 200 : of.status;
-  pages.task(ctx, documentOf(ctx, api, seen), linksFor(ctx, seen));
+  pages.task(ctx, shownTask(ctx, api, seen));
   ctx.status = status;
 }
 

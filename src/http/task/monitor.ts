@@ -15,7 +15,7 @@ import { type Route, WATCH } from "../route.ts";
 import { longPoll } from "../server/long-poll.ts";
 import { findTask, observe } from "./find.ts";
 import { linksFor, TASK_PATHS } from "./links.ts";
-import { type Pages, pagesFor } from "./pages.ts";
+import { type Pages, pagesFor, shownTask } from "./pages.ts";
 import { pendingTask, replyOutcome, replyPending } from "./reply.ts";
 import { documentOf } from "./task-document.ts";
 
@@ -149,8 +149,8 @@ function watchOf(ctx: Context, watchers: Watchers, task: Inspection) {
 async function showPage(ctx: Context, api: Api, pages: Pages, id: string, options: MonitorOptions): Promise<void> {
   const seen = await observe(ctx, api, id);
   if (isOutcome(seen.state) && options.onComplete !== null) return await complete(ctx, api, seen, options);
-  const task = documentOf(ctx, api, seen);
+  const shown = shownTask(ctx, api, seen);
   if (!isOutcome(seen.state)) setRetryAfter(ctx, pendingTask(seen).retryAfterS);
-  if (options.embed) pages.embedded(ctx, task, api.embedOrigins);
-  else pages.task(ctx, task, linksFor(ctx, seen));
+  if (options.embed) pages.embedded(ctx, shown, api.embedOrigins);
+  else pages.task(ctx, shown);
 }

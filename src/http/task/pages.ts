@@ -1,22 +1,31 @@
 import type { Context } from "koa";
+import type { Inspection } from "../../engine/watch/inspect.ts";
 import type { ProblemError } from "../../errors.ts";
 import type { Task } from "../../wire/task.ts";
+import type { Api } from "../api.ts";
 import type { ProblemExplanation } from "../problems/explanation.ts";
 import { prefersHtml } from "../request/accept.ts";
-import type { TaskLinks } from "./links.ts";
+import { linksFor, type TaskLinks } from "./links.ts";
+import { documentOf } from "./task-document.ts";
+
+/** A task as a page shows it. */
+export interface ShownTask {
+  readonly task: Task;
+  /** Whether it is of a queue of turns. */
+  readonly isTurn: boolean;
+  /** The links to it. */
+  readonly at: TaskLinks;
+}
 
 /** Pages that browsers get in place of documents. The core has none: see src/extras/pages. */
 export interface Pages {
-  /**
-   * The page of a task in its current state, which the script of the page then keeps up to date.
-   * @param at the links to it
-   */
-  task(ctx: Context, task: Task, at: TaskLinks): void;
+  /** The page of a task in its current state, which the script of the page then keeps up to date. */
+  task(ctx: Context, shown: ShownTask): void;
   /**
    * The small page of a task, for a frame.
    * @param frames origins of the pages that may show it
    */
-  embedded(ctx: Context, task: Task, frames: readonly string[]): void;
+  embedded(ctx: Context, shown: ShownTask, frames: readonly string[]): void;
   /**
    * A page in place of a problem: the task is unknown, deleted, or cannot be read now.
    * @param frames origins of the pages that may show it, if the embedded page was asked for
@@ -29,4 +38,10 @@ export interface Pages {
 /** The pages for a sender that prefers them; undefined for any other, and if the server has none. */
 export function pagesFor(ctx: Context, pages: Pages | undefined): Pages | undefined {
   return pages && prefersHtml(ctx.get("Accept")) ? pages : undefined;
+}
+
+/** A task as the pages show it to the sender of a request. */
+export function shownTask(ctx: Context, api: Api, seen: Inspection): ShownTask {
+  const isTurn = seen.longestMs !== null || api.handlers.get(seen.queue)?.turns !== undefined;
+  return { task: documentOf(ctx, api, seen), isTurn, at: linksFor(ctx, seen) };
 }

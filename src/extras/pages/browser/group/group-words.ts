@@ -1,6 +1,21 @@
 import type { Group } from "../../../../wire/group.ts";
 import { about, count, counted, percentage } from "../../../../words/numbers.ts";
-import { type BarPart, hasEnded, type TicketFact, type TicketWords } from "../ticket/ticket-words.ts";
+import {
+  type BarPart,
+  hasEnded,
+  type TicketFact,
+  type TicketQuestion,
+  type TicketWords,
+} from "../ticket/ticket-words.ts";
+
+const QUESTION: TicketQuestion = {
+  verb: "Cancel",
+  title: "Cancel all its tasks?",
+  consequence:
+    "Those that wait lose their places in line, and what the others have done so far is discarded. Results stay.",
+  no: "Keep them",
+  yes: "Cancel the tasks",
+};
 
 const STATES = ["waiting", "scheduled", "running", "retrying", "succeeded", "failed", "canceled"] as const;
 /** Those in the bar, from its beginning; the rest of it is what has not started. */
@@ -27,7 +42,7 @@ export function groupWords(group: Group, agoS = 0): TicketWords {
     detail: placeOf(group),
     wait: waitOf(group, agoS),
     facts: factsOf(group),
-    canCancel: !hasEnded(group) && !group.cancelRequested,
+    question: hasEnded(group) || group.cancelRequested ? null : QUESTION,
   };
 }
 

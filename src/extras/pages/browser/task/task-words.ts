@@ -1,7 +1,8 @@
 import { factsOf, TASK_FACTS } from "../../../../task-record.ts";
 import type { Task } from "../../../../wire/task.ts";
 import { about, allowed, count, percentage, range, starting } from "../../../../words/numbers.ts";
-import type { TicketFact, TicketWords } from "../ticket/ticket-words.ts";
+import type { TicketFact, TicketQuestion, TicketWords } from "../ticket/ticket-words.ts";
+import { turnWords } from "./turn-words.ts";
 
 /** How long an estimate counts as current after its time has come, seconds. */
 const FRESH_S = 15;
@@ -17,11 +18,33 @@ const HEADLINES: Readonly<Record<string, string>> = {
   canceled: "Canceled",
 };
 
-/**
- * The words on the page of a task.
- * @param agoS how long ago its estimate was made, seconds
- */
-export function taskWords(task: Task, agoS = 0): TicketWords {
+const QUESTION: TicketQuestion = {
+  verb: "Cancel",
+  title: "Cancel this task?",
+  consequence: "It loses its place in line, and what it has done so far is discarded.",
+  no: "Keep it",
+  yes: "Cancel the task",
+};
+
+/** What the words of a task depend on besides its document. */
+export interface TaskReading {
+  /** How long ago its estimate was made, seconds. */
+  readonly agoS?: number;
+  /** Whether it is of a queue of turns. */
+  readonly isTurn: boolean;
+  readonly isFramed?: boolean;
+  /** By the server's clock. */
+  readonly now?: Date;
+}
+
+/** The words on the page of a task. */
+export function taskWords(task: Task, reading: TaskReading): TicketWords {
+  const { isTurn, isFramed = false, now = new Date() } = reading;
+  const words = plainWords(task, reading.agoS ?? 0);
+  return isTurn || task.turn ? { ...words, ...turnWords(task, { isFramed, now }) } : words;
+}
+
+function plainWords(task: Task, agoS: number): TicketWords {
   const look = isExpired(task) ? "expired" : task.state;
   const number = numberOf(task);
   const headline = task.cancelRequested && task.state === "running" ? "Stopping" : (HEADLINES[look] ?? task.state);
@@ -37,7 +60,7 @@ export function taskWords(task: Task, agoS = 0): TicketWords {
     detail: detailOf(task),
     wait: waitOf(task, agoS),
     facts: [{ title: "Task", value: task.id }, ...factsOf(TASK_FACTS, task).flatMap((fact) => factOf(fact, look))],
-    canCancel: task.actions.includes("cancel"),
+    question: task.actions.includes("cancel") ? QUESTION : null,
   };
 }
 

@@ -2,19 +2,25 @@
 
 import { jsonLines, useOutputText } from "../output-text.js";
 import { html, render, useEffect, useState } from "../preact.js";
+import { now } from "../server.js";
 import { follow, part } from "../ticket/ticket.js";
 import { hasEnded } from "../ticket/ticket-words.ts";
 import { isViewable, kindOf, useFetched, Value } from "../value.js";
+import { prepareAttention } from "./attention.js";
 import { taskWords } from "./task-words.ts";
 
 /** @typedef {import("../../../../wire/task.ts").Task} Task */
 
 const { output = "", result = "" } = part("content").dataset;
+const isTurn = part("ticket").dataset.turns === "true";
+
+/** @param {Task} task @param {number} [agoS] */
+const wordsOf = (task, agoS = 0) => taskWords(task, { isTurn, agoS, now: now() });
 
 function Content() {
   const [task, setTask] = useState(/** @type {Task | null} */ (null));
   const { text, place } = useOutputText();
-  const hasResult = task !== null && hasEnded(task) && taskWords(task).look === "succeeded";
+  const hasResult = task !== null && hasEnded(task) && wordsOf(task).look === "succeeded";
   useEffect(() => {
     let isFirst = true;
     /** @param {Task} task */
@@ -28,9 +34,10 @@ function Content() {
       const response = await fetch(output, { headers: { Prefer: "wait=0" } });
       if (response.ok) for await (const line of jsonLines(response)) text.add(line);
     }
-    follow({ wordsOf: taskWords, onChange, onOutput: (line) => text.add(line) });
+    follow({ wordsOf, onChange, onOutput: (line) => text.add(line) });
   }, []);
   return html`
+    ${isTurn && task !== null && !hasEnded(task) && html`<${Attention} task=${task} />`}
     ${
       !text.isEmpty &&
       html`
@@ -46,9 +53,35 @@ function Content() {
     ${hasResult && html`<${Result} />`}`;
 }
 
+/** The offer to tell when the turn has come, and the telling. @param {{ task: Task }} props */
+function Attention({ task }) {
+  /** What tells it, once somebody has asked for that. */
+  const [tell, setTell] = useState({ call: /** @type {Awaited<ReturnType<typeof prepareAttention>> | null} */ (null) });
+  const [told, setTold] = useState("");
+  const isCalled = task.turn !== undefined;
+  useEffect(() => {
+    if (isCalled) tell.call?.(wordsOf(task).headline, task.label ?? task.queue);
+  }, [isCalled, tell]);
+  if (isCalled) return null;
+  const whose = task.actions.includes("cancel") ? "my" : "their";
+  async function prepare() {
+    setTold("You will hear this sound when the turn has come. Keep this page open.");
+    try {
+      setTell({ call: await prepareAttention() });
+    } catch {
+      setTold("This browser cannot play a sound. The title of this page will say when the turn has come.");
+    }
+  }
+  return html`
+    ${told === "" && html`<p class="actions"><button id="tell" type="button" onClick=${prepare}>Tell me when it is ${whose} turn</button></p>`}
+    <p id="tell-told" class="told" role="status">${told}</p>`;
+}
+
 /** A result, and the links to it. */
 function Result() {
   const known = useFetched(true, () => fetch(result).then((response) => (response.ok ? response : Promise.reject())));
+  // Most turns leave nothing.
+  if (isTurn && (!known || known.bytes === 0)) return null;
   if (known?.bytes === 0) return html`<p id="size" class="size">The task has no result to show.</p>`;
   const isShown = known?.text !== undefined || known?.picture !== undefined;
   return html`

@@ -16,7 +16,19 @@ export interface TicketWords {
   readonly detail: string;
   readonly wait: string;
   readonly facts: readonly TicketFact[];
-  readonly canCancel: boolean;
+  /** What is asked before it is canceled; null where that is not possible. */
+  readonly question: TicketQuestion | null;
+  /** Where it is said to be done, by who works himself; without one there is no button for that. */
+  readonly done?: string;
+}
+
+/** The button that cancels, and what it asks first. */
+export interface TicketQuestion {
+  readonly verb: string;
+  readonly title: string;
+  readonly consequence: string;
+  readonly no: string;
+  readonly yes: string;
 }
 
 /** A part of a bar, which is from 0 to 1000. */

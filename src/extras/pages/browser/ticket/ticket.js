@@ -25,7 +25,7 @@ function write(id, text) {
 }
 
 /** @param {Words} words */
-function show({ title, look, percent, parts = [], facts, ...words }) {
+function show({ title, look, percent, parts = [], facts, question, done = "", ...words }) {
   document.title = title;
   part("ticket").dataset.state = look;
   for (const line of LINES) write(line, words[line]);
@@ -43,6 +43,14 @@ function show({ title, look, percent, parts = [], facts, ...words }) {
   const rows = facts.map(rowOf);
   if (part("facts").textContent !== rows.map(({ textContent }) => textContent).join(""))
     part("facts").replaceChildren(...rows);
+  part("finish").hidden = done === "";
+  if (question) showQuestion(question);
+}
+
+/** @param {NonNullable<Words["question"]>} question */
+function showQuestion({ verb, title, consequence, no, yes }) {
+  const texts = { cancel: verb, "sure-title": title, consequence, keep: no, end: yes };
+  for (const [id, text] of Object.entries(texts)) write(id, text);
 }
 
 /** @param {Words["facts"][number]} fact */
@@ -80,7 +88,7 @@ export function follow({ wordsOf, onChange = () => undefined, onOutput = () => u
     show(words);
     part("live").hidden = isLive !== true;
     part("trouble").hidden = isLive !== false;
-    part("cancel").hidden = cancel === "" || !words.canCancel;
+    part("cancel").hidden = cancel === "" || words.question === null;
     if (hasEnded(known)) sure.close();
   }
 
@@ -171,16 +179,18 @@ export function follow({ wordsOf, onChange = () => undefined, onOutput = () => u
     setTimeout(() => void lookAgain(), Math.min(leftMs, LONGEST_MS));
   }
 
-  async function end() {
+  /** @param {string} what for people @param {string} method @param {string} href */
+  async function act(what, method, href) {
     sure.close();
+    write("told", "");
     try {
       // The header tells the server that this is its own page: a page of another site cannot send it.
       const headers = { "X-Requested-With": "paihao-dashboard", Accept: "application/json" };
-      const response = await fetch(cancel, { method: "DELETE", headers });
+      const response = await fetch(href, { method, headers });
       if (!response.ok) throw new Error((await response.json()).title);
       if (response.status !== 204) update(await response.json());
     } catch (error) {
-      write("told", `Could not cancel it: ${error instanceof Error ? error.message : error}`);
+      write("told", `Could not ${what}: ${error instanceof Error ? error.message : error}`);
     }
   }
 
@@ -200,7 +210,8 @@ export function follow({ wordsOf, onChange = () => undefined, onOutput = () => u
   part("copy").hidden = false;
   part("cancel").onclick = () => sure.showModal();
   part("keep").onclick = () => sure.close();
-  part("end").onclick = () => void end();
+  part("done").onclick = () => void act("end it", "POST", wordsOf(known, 0).done ?? "");
+  part("end").onclick = () => void act("cancel it", "DELETE", cancel);
   draw();
   onChange(known);
   if (hasEnded(known)) watchExpiry();
