@@ -7,7 +7,7 @@ import { allowed, count, counted, duration } from "./numbers.ts";
 const TROUBLES: readonly { readonly is: (queue: Queue) => unknown; readonly text: (queue: Queue) => string }[] = [
   { is: ({ dead }) => dead > 0, text: ({ dead }) => `${count(dead)} dead` },
   {
-    is: ({ orphaned, workers, waiting }) => orphaned || (workers === 0 && waiting > 0),
+    is: (queue) => queue.orphaned || (hasNoWorker(queue) && queue.waiting > 0),
     text: ({ waiting, orphaned, oldestWaitingSeconds: oldest }) =>
       `${count(waiting)} waiting, ${orphaned ? "no handler" : "no worker"}${oldest === null ? "" : `, the oldest for ${duration(oldest)}`}`,
   },
@@ -22,6 +22,9 @@ const TROUBLES: readonly { readonly is: (queue: Queue) => unknown; readonly text
   { is: ({ eta }) => eta?.rate, text: (queue) => `${count(queue.waiting)} waiting, ${allowance(queue)} allowed` },
   { is: ({ paused }) => paused, text: ({ waiting }) => `paused, ${count(waiting)} waiting` },
 ];
+
+/** Whether nobody does its work now: the work of turns is done by their callers. */
+export const hasNoWorker = ({ workers, turns }: Queue): boolean => workers === 0 && turns === null;
 
 /** How urgently a queue needs attention: 0 if it does not. */
 export function troubleOf(queue: Queue): number {

@@ -6,7 +6,7 @@ import { eventually } from "../../shared/eventually.ts";
 import { type TestKeys, testKeys } from "./api-keys.ts";
 import { startServer, type TestServer } from "./server.ts";
 
-const HANDLERS = new URL("../../fixtures/handlers/dashboard", import.meta.url).pathname;
+const HANDLERS = new URL("../../fixtures/handlers/", import.meta.url).pathname;
 const WEBHOOKS = {
   WEBHOOK_ALLOW: "127.0.0.1/32",
   WEBHOOK_SECRET: `whsec_${Buffer.from("0123456789abcdef0123456789abcdef").toString("base64")}`,
@@ -31,8 +31,11 @@ export interface DashboardTest {
   json(path: string): Promise<ReturnType<typeof JSON.parse>>;
 }
 
-/** Starts a server and a browser for the tests of a suite, which are skipped where there is no Chromium. */
-export function dashboardTest(options: BrowserContextOptions = {}): DashboardTest {
+/**
+ * Starts a server and a browser for the tests of a suite, which are skipped where there is no Chromium.
+ * @param handlers the folder of its handlers
+ */
+export function dashboardTest(options: BrowserContextOptions = {}, handlers = "dashboard"): DashboardTest {
   const keys = testKeys(SCOPES);
   const complaints: string[] = [];
   let server: TestServer | undefined;
@@ -47,7 +50,7 @@ export function dashboardTest(options: BrowserContextOptions = {}): DashboardTes
   before(async function () {
     browser = await launchBrowser();
     if (!browser) return this.skip();
-    server = await startServer({ ...keys.env, ...WEBHOOKS, HANDLERS });
+    server = await startServer({ ...keys.env, ...WEBHOOKS, HANDLERS: HANDLERS + handlers });
   });
   after(async () => {
     await browser?.close();

@@ -39,13 +39,15 @@ describe("what can be done in the dashboard (in Chromium, else left out)", funct
     await test.open("/dashboard/queues/picture");
     const { declared } = (await test.json("/v1/queues/picture")).settings.concurrency;
     await page.getByRole("button", { name: "Settings" }).click();
-    await page.getByLabel("Tasks at a time").fill("3");
+    await page.getByLabel("Tasks at a time in each worker process").fill("3");
+    await page.getByLabel("Tasks at a time, over all processes").fill("7");
     await page.getByLabel("Tasks that may start").fill("5");
     await page.getByLabel("in this time").fill("1m");
     await page.getByRole("button", { name: "Change" }).click();
     await page.getByText("adjusted", { exact: true }).waitFor();
     const { settings } = await test.json("/v1/queues/picture");
     expect([settings.concurrency.now, settings.rate.now]).to.deep.equal([3, { max: 5, per: "1m" }]);
+    expect(settings.total).to.deep.equal({ declared: null, now: 7 });
     await page.getByRole("button", { name: "As declared" }).click();
     await page.getByText("adjusted", { exact: true }).waitFor({ state: "detached" });
     expect((await test.json("/v1/queues/picture")).settings.concurrency.now).to.equal(declared);

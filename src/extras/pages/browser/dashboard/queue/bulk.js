@@ -32,6 +32,10 @@ const CONSEQUENCES = {
   delete: "Their inputs and results are deleted. This cannot be undone.",
 };
 
+/** @param {Action} action @param {import("../api.js").Queue} queue */
+const consequenceOf = (action, { turns }) =>
+  turns && action === "cancel" ? "They lose their places and their turns at once." : CONSEQUENCES[action];
+
 /** How long matching tasks are counted before the dialog is shown, ms: no longer than a person waits. */
 const COUNT_MS = 4000;
 
@@ -107,7 +111,7 @@ export function useBulk(list, queue) {
     const what = `${number}${state} ${matched === 1 ? "task" : "tasks"}`;
     const isSure = await desk.ask({
       title: `${words.verb} ${what}?`,
-      body: html`<p>All ${list} tasks of ${queue.name}${matching(query)}. ${CONSEQUENCES[action]}</p>`,
+      body: html`<p>All ${list} tasks of ${queue.name}${matching(query)}. ${consequenceOf(action, queue)}</p>`,
       submit: `${words.verb} ${what}`,
       otherwise: "Do nothing",
       isGrave: true,

@@ -28,7 +28,8 @@ export function pauseButton({ name, paused, actions }, desk, kind = null) {
  * @param {Queue} queue
  * @param {import("../desk.js").Desk} desk
  */
-export function adjustButtons({ name, actions, settings: { concurrency, rate } }, desk) {
+export function adjustButtons({ name, actions, turns, settings }, desk) {
+  const { concurrency } = settings;
   if (!actions.includes("adjust")) return null;
   /** @param {object} json @param {string} done */
   const send = async (json, done) => {
@@ -37,11 +38,15 @@ export function adjustButtons({ name, actions, settings: { concurrency, rate } }
   };
   const adjust = () =>
     desk.act(async () => {
-      const answer = await desk.ask(settingsQuestion(concurrency, rate));
+      const answer = await desk.ask(settingsQuestion(settings, turns !== null));
       if (answer === null) return null;
-      const [slots, max, per] = ["concurrency", "max", "per"].map((field) => String(answer.get(field) ?? "").trim());
+      const fields = ["concurrency", "total", "max", "per"].map((field) => String(answer.get(field) ?? "").trim());
+      const [each, total, max, per] = fields;
       const json = {
-        ...(concurrency.declared !== null && { concurrency: slots ? Number(slots) : null }),
+        concurrency: {
+          ...(concurrency.declared !== null && { each: each ? Number(each) : null }),
+          total: total ? Number(total) : null,
+        },
         rate: max ? { max: Number(max), per: per || "1s" } : null,
       };
       return await send(json, `The settings of ${name} are changed.`);
@@ -49,24 +54,27 @@ export function adjustButtons({ name, actions, settings: { concurrency, rate } }
   const reset = () =>
     desk.act(() =>
       send(
-        { rate: null, ...(concurrency.declared !== null && { concurrency: null }) },
-        `${name} runs as its handler declares it.`,
+        { rate: null, concurrency: { total: null, ...(concurrency.declared !== null && { each: null }) } },
+        `${name} runs as it was declared.`,
       ),
     );
   return html`
     <button type="button" onClick=${adjust}>Settings</button>
-    ${(isSet(concurrency) || isSet(rate)) && html`<button type="button" onClick=${reset}>As declared</button>`}`;
+    ${isAdjusted(settings) && html`<button type="button" onClick=${reset}>As declared</button>`}`;
 }
 
 /** Whether an operator has set it. @param {{ declared: unknown, now: unknown }} setting */
 const isSet = ({ declared, now }) => JSON.stringify(declared) !== JSON.stringify(now);
 
+/** @param {Queue["settings"]} settings */
+const isAdjusted = ({ concurrency, total, rate }) => [concurrency, total, rate].some(isSet);
+
 /**
- * @param {Queue["settings"]["concurrency"]} concurrency
- * @param {Queue["settings"]["rate"]} rate
+ * @param {Queue["settings"]} settings
+ * @param {boolean} areTurns
  * @returns {import("../parts/dialog.js").Question}
  */
-const settingsQuestion = (concurrency, rate) => ({
+const settingsQuestion = ({ concurrency, total, rate }, areTurns) => ({
   title: "Settings of this queue",
   body: html`
     ${
@@ -76,24 +84,28 @@ const settingsQuestion = (concurrency, rate) => ({
         <input id="concurrency" name="concurrency" type="number" min="1" autofocus
           value=${isSet(concurrency) ? concurrency.now : ""} placeholder="${concurrency.declared} declared" />`
     }
-    <label for="rate-max">Tasks that may start, over all workers</label>
+    <label for="total">${areTurns ? "Turns at a time" : "Tasks at a time, over all processes"}</label>
+    <input id="total" name="total" type="number" min="1" value=${isSet(total) ? total.now : ""}
+      placeholder=${total.declared === null ? "any number" : `${total.declared} declared`} />
+    <label for="rate-max">${areTurns ? "Turns that may begin" : "Tasks that may start, over all workers"}</label>
     <input id="rate-max" name="max" type="number" min="1" value=${isSet(rate) ? rate.now?.max : ""}
       placeholder=${rate.declared ? `${rate.declared.max} declared` : "any number"} />
     <label for="rate-per">in this time, such as 1s, 30s or 1m</label>
     <input id="rate-per" name="per" value=${isSet(rate) ? rate.now?.per : ""} placeholder=${rate.declared?.per ?? "1s"} />
-    <p class="hint">An empty field is as the handler declares it. Running tasks go on.</p>`,
+    <p class="hint">An empty field is as declared. ${areTurns ? "Turns that are taken" : "Running tasks"} go on.</p>`,
   submit: "Change",
 });
 
 /** @param {Queue} queue */
-export function badges({ orphaned, paused, resting, order, held, limit, settings }) {
+export function badges({ orphaned, paused, resting, order, held, limit, settings, turns }) {
   const reason = resting && `${resting.reason}; next probe ${moment(resting.nextProbe)}`;
   return [
     orphaned && html`<span class="badge warn">no handler</span>`,
     paused && html`<span class="badge warn">paused</span>`,
     resting && html`<span class="badge warn" title=${reason}>circuit breaker open</span>`,
-    (isSet(settings.concurrency) || isSet(settings.rate)) &&
-      html`<span class="badge" title="An operator has changed its concurrency or its rate">adjusted</span>`,
+    isAdjusted(settings) &&
+      html`<span class="badge" title="An operator has changed how many run at a time, or may start">adjusted</span>`,
+    turns && html`<span class="badge" title="Its callers do the work, when it is their turn">turns</span>`,
     order === "fair" && html`<span class="badge" title="Callers take turns">fair</span>`,
     held !== null &&
       limit === null &&

@@ -1,7 +1,7 @@
 /** Queues in a table, which can be sorted by its columns. */
 
 import { count, duration, rate } from "../../../../../words/numbers.ts";
-import { allowance, slotsBeside } from "../../../../../words/queue-health.ts";
+import { allowance, hasNoWorker, slotsBeside } from "../../../../../words/queue-health.ts";
 import { html, useEffect, useMemo, useState } from "../../preact.js";
 import { choose, options, paths } from "../address.js";
 import { useDesk } from "../desk.js";
@@ -122,7 +122,7 @@ const cells = (queue, series, unfold, desk) => [
   running(queue),
   rate(queue.rate.accepted),
   rate(queue.rate.finished),
-  queue.workers === 0 && queue.eta === null ? html`<span class="warn">no workers</span>` : eta(queue.eta),
+  hasNoWorker(queue) && queue.eta === null ? html`<span class="warn">no workers</span>` : eta(queue.eta),
   duration(queue.oldestWaitingSeconds),
   duration(queue.serviceTime.mean),
   queue.dead === 0 ? "0" : html`<a href=${paths.queue(queue.name, "dead")} class="bad">${count(queue.dead)}</a>`,

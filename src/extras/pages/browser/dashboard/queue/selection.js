@@ -75,7 +75,7 @@ export function useSelection(tasks, page) {
   const buttons = actionsOn(selected).map(
     (action) => html`
       <button type="button" key=${action.name} class="quiet ${action.kind ?? ""}" aria-disabled=${isActing}
-        onClick=${() => isActing || desk.act(() => run(action))}>${action.verb} ${count(action.tasks.length)}</button>`,
+        onClick=${() => isActing || desk.act(() => run(action))}>${action.short ?? action.verb} ${count(action.tasks.length)}</button>`,
   );
   return {
     /** @param {ListedTask} task */

@@ -1,6 +1,7 @@
 /** The form that submits a task: its input as JSON, begun by the schema of the queue, or a file. */
 
 import { html, useLayoutEffect, useRef, useState } from "../../preact.js";
+import { prefix } from "../../server.js";
 import { indented } from "../../value.js";
 import { paths } from "../address.js";
 import { errorOf, messageOf, ServerError, send } from "../api.js";
@@ -38,6 +39,12 @@ function troubleOf(error) {
   return errors.map(({ pointer, detail }) => `${pointer}: ${detail}`).join("; ");
 }
 
+/** @param {Queue} queue @param {Original | null} original */
+function nameOf({ name, turns }, original) {
+  if (original) return `Run ${original.id} again`;
+  return turns ? `Take a number of ${name}` : `Submit a task to ${name}`;
+}
+
 /** @param {{ queue: Queue, isOpen: boolean, onClose: () => void, original?: Original | null }} props */
 export function Submission({ queue, isOpen, onClose, original = null }) {
   const desk = useDesk();
@@ -46,6 +53,8 @@ export function Submission({ queue, isOpen, onClose, original = null }) {
   const [begun] = useState(() => indented(original?.json ?? JSON.stringify(beginningOf(queue.input ?? {}))));
   const [trouble, setTrouble] = useState("");
   const [submitted, setSubmitted] = useState(/** @type {{ id: string, index: number | null } | null} */ (null));
+  // Who takes a number need not say more than what it is for.
+  const isBare = queue.turns !== null && queue.input === null;
   const takesJson = queue.consumes.some((type) => /json|^\*\/\*$/.test(type));
 
   useLayoutEffect(() => {
@@ -58,6 +67,7 @@ export function Submission({ queue, isOpen, onClose, original = null }) {
   function bodyOf(data) {
     const file = data.get("file");
     if (file instanceof File) return original && file.size === 0 ? null : file;
+    if (isBare) return null;
     // Not from the form's data, which changes line breaks.
     return textArea.current?.value ?? "";
   }
@@ -67,7 +77,12 @@ export function Submission({ queue, isOpen, onClose, original = null }) {
     event.preventDefault();
     if (!(event.target instanceof HTMLFormElement)) return;
     const data = new FormData(event.target);
-    const [delay, priority] = [String(data.get("delay") ?? ""), String(data.get("priority") ?? "")];
+    const priority = String(data.get("priority") ?? "");
+    const query = new URLSearchParams();
+    for (const name of ["delay", "label"]) {
+      const value = String(data.get(name) ?? "").trim();
+      if (value !== "") query.set(name, value);
+    }
     const path = original
       ? `/v1/requests/${encodeURIComponent(original.id)}/again`
       : `/v1/queues/${encodeURIComponent(queue.name)}/requests`;
@@ -78,9 +93,12 @@ export function Submission({ queue, isOpen, onClose, original = null }) {
       Prefer: "respond-async",
       ...(priority === "" ? {} : { Priority: `u=${priority}` }),
     };
-    const search = delay === "" ? "" : `?delay=${encodeURIComponent(delay)}`;
     try {
-      const answer = await send(path + search, { method: "POST", headers, ...(body !== null && { body }) });
+      const answer = await send(`${path}${query.size > 0 ? `?${query}` : ""}`, {
+        method: "POST",
+        headers,
+        ...(body !== null && { body }),
+      });
       if (!answer.ok) throw await errorOf(answer);
       setSubmitted(await answer.json());
       setTrouble("");
@@ -96,6 +114,11 @@ export function Submission({ queue, isOpen, onClose, original = null }) {
       <label for="submission-file">File (${queue.consumes.join(", ")})${original && html`<span class="hint"> optional: otherwise the same</span>`}</label>
       <input id="submission-file" type="file" name="file" required=${!original} accept=${queue.consumes.join(",")} />
     </div>`;
+  const label = () => html`
+    <div class="field">
+      <label for="submission-label">What it is for<span class="hint"> optional</span></label>
+      <input id="submission-label" name="label" maxlength="64" autocomplete="off" aria-describedby="submission-trouble" />
+    </div>`;
   const json = () => html`
     <div class="field">
       <label for="submission-json">Input, as JSON</label>
@@ -105,9 +128,9 @@ export function Submission({ queue, isOpen, onClose, original = null }) {
     </div>`;
 
   return html`
-    <form id="submission" ref=${form} hidden=${!isOpen} class="panel submission" aria-label=${original ? `Run ${original.id} again` : `Submit a task to ${queue.name}`}
+    <form id="submission" ref=${form} hidden=${!isOpen} class="panel submission" aria-label=${nameOf(queue, original)}
       onSubmit=${submit} onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && onClose()}>
-      ${takesJson ? json() : file()}
+      ${isBare ? label() : takesJson ? json() : file()}
       <div class="fields options">
         <div class="field">
           <label for="submission-priority">Priority</label>
@@ -125,11 +148,12 @@ export function Submission({ queue, isOpen, onClose, original = null }) {
         ${
           submitted &&
           html`
-            Submitted as <a href=${paths.task(submitted.id)} class="id inline">${submitted.id}</a>${submitted.index === null ? "." : `, place ${submitted.index + 1}.`}`
+            Submitted as <a href=${paths.task(submitted.id)} class="id inline">${submitted.id}</a>${submitted.index === null ? "." : `, place ${submitted.index + 1}.`}
+            ${queue.turns && html` Keep <a class="inline" href="${prefix}/v1/requests/${submitted.id}/status" target="_blank" rel="noopener">its page</a> open: a turn that nobody looks at is given up.`}`
         }
       </p>
       <div class="buttons">
-        <button type="submit" class="primary">Submit</button>
+        <button type="submit" class="primary">${queue.turns ? "Take a number" : "Submit"}</button>
         <button type="button" onClick=${onClose}>Close</button>
       </div>
     </form>`;

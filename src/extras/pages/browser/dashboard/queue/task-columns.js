@@ -6,6 +6,7 @@ import { html } from "../../preact.js";
 import { now } from "../../server.js";
 import { paths } from "../address.js";
 import { eta, progress, secondsSince, state, time as timeOf } from "../parts/format.js";
+import { taskButtons } from "../task/task-actions.js";
 
 /** @typedef {import("./task-list.js").List} List */
 /** @typedef {import("../api.js").ListedTask} ListedTask */
@@ -82,14 +83,24 @@ const COLUMNS = {
   ],
 };
 
+/** Of those whose turn it is. @type {readonly Shown[]} */
+const TURN_COLUMNS = [
+  { name: "Called", number: true, cell: ({ turn }) => time(turn?.since ?? null) },
+  { name: "Holds it for", number: true, cell: ({ startedAt }) => since(startedAt) },
+  { name: "Kept until", number: true, cell: ({ turn }) => time(turn?.until ?? null) },
+  { name: "Ends at", number: true, cell: ({ turn, deadlineAt }) => time(turn?.endsAt ?? deadlineAt) },
+];
+
 /**
  * The columns of a list, and those of further facts that one of its tasks has.
  * @param {List} list
  * @param {readonly ListedTask[]} tasks
  * @param {(task: ListedTask) => Content} box what selects a task
+ * @param {import("../desk.js").Desk} desk
  * @returns {readonly Shown[]}
  */
-export function columns(list, tasks, box) {
+export function columns(list, tasks, box, desk) {
+  const isOfTurns = list === "running" && tasks.some(({ turn }) => turn);
   const further = FACTS.filter(
     ({ name, column }) => column && name !== "label" && tasks.some((task) => Reflect.get(task, name)),
   );
@@ -100,10 +111,13 @@ export function columns(list, tasks, box) {
     </span>`;
   return [
     { name: "Task", cell: named },
-    ...COLUMNS[list],
+    ...(isOfTurns ? TURN_COLUMNS : COLUMNS[list]),
     ...further.map(({ name, title }) => ({
       name: title,
       cell: (/** @type {ListedTask} */ task) => Reflect.get(task, name) ?? "–",
     })),
+    ...(isOfTurns
+      ? [{ name: "Actions", hidden: true, cell: (/** @type {ListedTask} */ task) => taskButtons(task, desk, "quiet") }]
+      : []),
   ];
 }

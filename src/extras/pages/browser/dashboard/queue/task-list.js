@@ -5,6 +5,7 @@ import { html } from "../../preact.js";
 import { prefix } from "../../server.js";
 import { choose, options, paths } from "../address.js";
 import { ask, ServerError, seldom } from "../api.js";
+import { useDesk } from "../desk.js";
 import { row, table } from "../parts/table.js";
 import { useBulk } from "./bulk.js";
 import { deadErrors } from "./dead-errors.js";
@@ -71,6 +72,7 @@ export function errorsSeldom(name) {
 
 /** @param {{ tab: List, queue: Queue, page: Loaded | null, errors: import("../api.js").DeadErrors | null }} props */
 export function TaskList({ tab, queue, page, errors }) {
+  const desk = useDesk();
   const bulk = useBulk(tab, queue);
   const shown = page?.asked === where(tab) ? page : null;
   const selection = useSelection(shown?.items ?? [], where(tab));
@@ -81,16 +83,16 @@ export function TaskList({ tab, queue, page, errors }) {
       ${errors && tab === "dead" && !isFiltered(tab) && deadErrors(queue.name, errors, bulk.buttonsOf)}
       ${selection.results}
       ${selection.bar}
-      ${shown === null ? html`<p class="loading">Loading …</p>` : content(tab, queue, shown, selection.box)}
+      ${shown === null ? html`<p class="loading">Loading …</p>` : content({ tab, queue, page: shown, box: selection.box, desk })}
       ${shown && pages(tab, queue, shown)}
     </div>`;
 }
 
-/** @param {List} tab @param {Queue} queue @param {Loaded} page @param {Parameters<typeof columns>[2]} box */
-function content(tab, queue, page, box) {
+/** @param {{ tab: List, queue: Queue, page: Loaded, box: Parameters<typeof columns>[2], desk: import("../desk.js").Desk }} parts */
+function content({ tab, queue, page, box, desk }) {
   if (page.refused !== "") return html`<p class="empty bad" role="alert">${page.refused}</p>`;
   if (page.items.length === 0) return nothing(tab, queue, page);
-  const shown = columns(tab, page.items, box);
+  const shown = columns(tab, page.items, box, desk);
   const rows = page.items.map((task) =>
     row(
       task.id,
@@ -169,9 +171,10 @@ function nothing(tab, queue, page) {
   }
   if (tab !== "waiting" || !queue.actions.includes("submit") || queue.waiting > 0) {
     const texts = {
-      waiting: "No tasks are waiting.",
-      running:
-        queue.workers === 0 && queue.waiting > 0
+      waiting: queue.turns ? "Nobody waits." : "No tasks are waiting.",
+      running: queue.turns
+        ? "Nobody holds a turn."
+        : queue.workers === 0 && queue.waiting > 0
           ? "No tasks are running: this queue has no workers."
           : "No tasks are running.",
       scheduled: "No tasks are scheduled or waiting to be tried again.",
@@ -182,11 +185,12 @@ function nothing(tab, queue, page) {
   }
   const type = queue.consumes[0] ?? "application/json";
   const body = type.includes("json") ? "'{}'" : "@file";
+  const input = queue.turns ? "-X POST" : `-H 'Content-Type: ${type}' -d ${body}`;
   const url = `${location.origin}${prefix}/v1/queues/${queue.name}/requests`;
   return html`
     <div class="empty">
-      <p>No tasks are waiting. To submit one, use the form above, or:</p>
-      <pre>${`curl ${url} -H 'Prefer: respond-async' -H 'Content-Type: ${type}' -d ${body}`}</pre>
+      <p>${queue.turns ? "Nobody waits. To take a number" : "No tasks are waiting. To submit one"}, use the form above, or:</p>
+      <pre>${`curl ${url} -H 'Prefer: respond-async' ${input}`}</pre>
       <p><a href=${paths.queue(queue.name, "finished")}>Finished tasks</a></p>
     </div>`;
 }

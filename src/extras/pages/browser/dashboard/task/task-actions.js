@@ -4,12 +4,12 @@ import { counted } from "../../../../../words/numbers.ts";
 import { html } from "../../preact.js";
 import { ask, errorOf, send } from "../api.js";
 
-/** @typedef {Pick<import("../api.js").Task, "id" | "state" | "actions">} Acted */
+/** @typedef {Pick<import("../api.js").Task, "id" | "state" | "actions" | "turn" | "label">} Acted */
 /** @typedef {import("../desk.js").Desk} Desk */
 /** @typedef {import("../parts/dialog.js").Question} Question */
 /**
- * @typedef {{ verb: string, kind?: string, question?: (tasks: readonly Acted[]) => Question, act: (task: Acted) => Promise<string> }} Action
- *   `question`: what a person is asked first; `act` returns what was done
+ * @typedef {{ verb: string, short?: string, kind?: string, question?: (tasks: readonly Acted[]) => Question, act: (task: Acted) => Promise<string> }} Action
+ *   `short`: the verb before a number; `question`: what a person is asked first; `act` returns what was done
  */
 
 /** @param {string} id */
@@ -32,6 +32,21 @@ const ACTIONS = {
     },
   },
   cancel: { verb: "Cancel", kind: "danger", question: cancelQuestion, act: cancel },
+  next: {
+    verb: "Call the next one",
+    short: "End",
+    question: (tasks) => ({
+      title: tasks.length === 1 ? "Call the next one?" : `End ${counted(tasks.length, "turn")}?`,
+      body: html`<p>${holder(tasks)} at once, and whoever is next in line is called. Who loses a turn is told, but nothing stops their work.</p>`,
+      submit: tasks.length === 1 ? "Call the next one" : "End the turns",
+      otherwise: "Do nothing",
+      isGrave: true,
+    }),
+    async act(task) {
+      await cancel(task);
+      return `The turn of ${task.label ?? task.id} is over.`;
+    },
+  },
   delete: {
     verb: "Delete",
     kind: "danger",
@@ -46,6 +61,12 @@ const ACTIONS = {
 
 /** "report-7", "3 tasks". @param {readonly Acted[]} tasks */
 const subject = (tasks) => (tasks.length === 1 ? (tasks[0]?.id ?? "") : counted(tasks.length, "task"));
+
+/** @param {readonly Acted[]} tasks */
+function holder(tasks) {
+  const [{ label = null, id = "" } = {}] = tasks;
+  return tasks.length === 1 ? `${label ?? id} loses its turn` : "They lose their turns";
+}
 
 /**
  * @param {string} verb
@@ -81,6 +102,9 @@ async function cancel({ id }) {
   return answer.status === 202 ? `${id} was asked to stop.` : `${id} is canceled.`;
 }
 
+/** Who holds a turn is canceled to call the next one. @param {Acted} task @returns {readonly string[]} */
+const offered = ({ actions, turn }) => actions.map((action) => (action === "cancel" && turn ? "next" : action));
+
 /**
  * What the key may do to some of the tasks, according to the server, each with the tasks that allow it.
  * @template {Acted} T
@@ -90,7 +114,7 @@ export const actionsOn = (tasks) =>
   Object.entries(ACTIONS)
     .map(([name, action]) => ({
       ...{ name, ...action },
-      tasks: tasks.filter(({ actions }) => actions.some((allowed) => allowed === name)),
+      tasks: tasks.filter((task) => offered(task).includes(name)),
     }))
     .filter(({ tasks }) => tasks.length > 0);
 
@@ -106,10 +130,11 @@ export const isWanted = async ({ question }, tasks, desk) => !question || (await
  * Buttons for what the key may do to the task of a page.
  * @param {Acted} task
  * @param {Desk} desk
+ * @param {string} [kind] their classes
  */
-export const taskButtons = (task, desk) =>
+export const taskButtons = (task, desk, kind = "") =>
   actionsOn([task]).map(
     (action) => html`
-      <button type="button" key=${action.name} class=${action.kind ?? ""} aria-label="${action.verb} ${task.id}"
+      <button type="button" key=${action.name} class="${kind} ${action.kind ?? ""}" aria-label="${action.verb} ${task.id}"
         onClick=${() => desk.act(async () => ((await isWanted(action, [task], desk)) ? action.act(task) : null))}>${action.verb}</button>`,
   );

@@ -1,7 +1,7 @@
 /** A queue: its figures, its last hour, and its tasks by list. */
 
 import { allowed, count, duration, rate } from "../../../../../words/numbers.ts";
-import { slotsBeside } from "../../../../../words/queue-health.ts";
+import { hasNoWorker, slotsBeside } from "../../../../../words/queue-health.ts";
 import { html, useMemo, useRef, useState } from "../../preact.js";
 import { now } from "../../server.js";
 import { addressOf, paths } from "../address.js";
@@ -69,11 +69,11 @@ function Shown({ known: { queue, at, past, page, errors } }) {
     setForm("closed");
     formButton.current?.focus();
   };
-  const { name, actions, resting } = queue;
+  const { name, actions, resting, turns } = queue;
   const tab = shownTab();
   const submit = html`
     <button type="button" id="submit-task" ref=${formButton} aria-expanded=${form === "open"}
-      onClick=${form === "open" ? closeForm : () => setForm("open")}>Submit a task</button>`;
+      onClick=${form === "open" ? closeForm : () => setForm("open")}>${turns ? "Take a number" : "Submit a task"}</button>`;
   return html`
     <p class="trail"><a href=${paths.overview}>Queues</a> /</p>
     <div class="head">
@@ -102,7 +102,7 @@ function Shown({ known: { queue, at, past, page, errors } }) {
 
 /** @param {Queue} queue */
 function figures(queue) {
-  const { eta, rate: per, slotsWanted, limit, settings } = queue;
+  const { eta, rate: per, slotsWanted, limit, settings, turns } = queue;
   const slots = slotsBeside(queue);
   /** @param {string} name @param {string} value @param {string} [kind] @param {string} [unit] */
   const figure = (name, value, kind, unit) => html`
@@ -110,8 +110,13 @@ function figures(queue) {
   return [
     figure("Waiting", count(queue.waiting)),
     queue.held !== null && figure("Held", count(queue.held)),
-    figure("Running", count(queue.running), undefined, slots === null ? "" : ` of ${count(slots)}`),
-    queue.workers === 0 && eta === null
+    figure(
+      turns ? "Turns taken" : "Running",
+      count(queue.running),
+      undefined,
+      slots === null ? "" : ` of ${count(slots)}`,
+    ),
+    hasNoWorker(queue) && eta === null
       ? figure("Expected wait", "no workers", "warn")
       : figure("Expected wait", etaStart(eta), undefined, etaRange(eta)),
     settings.rate.now !== null && figure("Allowed", allowed(settings.rate.now)),
@@ -119,8 +124,10 @@ function figures(queue) {
     figure("In", rate(per.accepted), undefined, " / s"),
     figure("Out", rate(per.finished), undefined, " / s"),
     figure("Failed", rate(per.failed), per.failed > 0 ? "bad" : "", " / s"),
-    figure("Service time", duration(queue.serviceTime.mean)),
-    figure("Workers", count(queue.workers), queue.workers === 0 ? "warn" : ""),
+    figure(turns ? "A turn takes" : "Service time", duration(queue.serviceTime.mean)),
+    turns && turns.longest !== null && figure("Longest turn", duration(turns.longest)),
+    !turns && settings.total.now !== null && figure("At a time", `at most ${count(settings.total.now)}`),
+    !turns && figure("Workers", count(queue.workers), queue.workers === 0 ? "warn" : ""),
     limit !== null &&
       figure(
         "Of one caller",
@@ -129,7 +136,8 @@ function figures(queue) {
         " waiting / running",
       ),
     // None are wanted of an idle queue.
-    slotsWanted !== null &&
+    !turns &&
+      slotsWanted !== null &&
       slotsWanted > 0 &&
       figure("Slots wanted", count(slotsWanted), slotsWanted > queue.slots ? "warn" : ""),
   ];
@@ -148,9 +156,9 @@ function charts(past, queue, now) {
   return [
     chart("In line", [...at, now.getTime() / 1000], count, [
       { name: "waiting", values: [...past.waiting, queue.waiting] },
-      { name: "running", values: [...past.running, queue.running], color: "good" },
+      { name: queue.turns ? "turns" : "running", values: [...past.running, queue.running], color: "good" },
     ]),
-    chart("Tasks per second", at, rate, [
+    chart(queue.turns ? "Turns per second" : "Tasks per second", at, rate, [
       { name: "started", values: perSecond(past.started) },
       { name: "finished", values: perSecond(past.finished), color: "good" },
       { name: "failed", values: perSecond(past.failed), color: "bad" },
@@ -159,24 +167,27 @@ function charts(past, queue, now) {
       { name: "p50", values: past.waitP50 },
       { name: "p95", values: past.waitP95 },
     ]),
-    chart("Service time", at, duration, [
+    chart(queue.turns ? "Length of a turn" : "Service time", at, duration, [
       { name: "p50", values: past.serviceP50 },
       { name: "p95", values: past.serviceP95 },
     ]),
   ];
 }
 
+/** A turn that fails is never dead. @param {Queue} queue */
+const canDie = ({ turns, dead }) => !turns || dead > 0;
+
 /**
  * @param {Queue} queue
  * @param {string} shown
  */
 const tabs = (queue, shown) =>
-  LISTS.map((list) => {
+  LISTS.filter((list) => list !== "dead" || list === shown || canDie(queue)).map((list) => {
     const number = list === "finished" ? null : queue[list];
     const isBad = list === "dead" && queue.dead > 0;
     return html`
       <a key=${list} href=${paths.queue(queue.name, list, queryOf(list))} aria-current=${list === shown ? "page" : null}>
-        ${list.slice(0, 1).toUpperCase() + list.slice(1)}
+        ${list === "running" && queue.turns ? "Turns" : list.slice(0, 1).toUpperCase() + list.slice(1)}
         ${number !== null && html`<span class=${isBad ? "count bad" : "count"}>${count(number)}</span>`}
       </a>`;
   });

@@ -121,6 +121,12 @@ function hero({ task, dueAt }) {
       <span class="hint">of ${count(task.waiting)} waiting; ${count(task.running)} running before them</span>
       <span>${startOf(task)}</span>
       ${task.held && html`<span class="warn">It waits for a task with the same line key to end.</span>`}`;
+  if (task.turn)
+    return [
+      html`<span class="big">Holds a turn</span>`,
+      html`<span>for ${duration(Math.round(secondsSince(task.turn.since)))}</span>`,
+      task.turn.endsAt && html`<span class="hint">Ends at ${moment(task.turn.endsAt)} at the latest</span>`,
+    ];
   if (task.state === "running")
     return [what, progress(task), startedAt && `for ${duration(Math.round(secondsSince(startedAt)))}`];
   if (task.state === "scheduled" || task.state === "retrying") return [what, dueAt && `Due ${moment(dueAt)}`];
