@@ -198,14 +198,24 @@ describe("paihao and the queues", function () {
     const set = await paihao("queues set gated --concurrency 3 --rate 5/1s");
     expect(set.stdout).to.match(/^allowed +5 a second, over all workers \(none declared\)$/m);
     expect(set.stdout).to.match(/^concurrency +3 in each worker process \(1 declared\)$/m);
-    await paihao("queues set gated --concurrency declared --rate declared");
+    const total = await paihao("queues set gated --total 7");
+    expect(total.stdout).to.match(/^concurrency +3 in each worker process/m, "is as it was");
+    expect(total.stdout).to.match(/^total +7 tasks at a time, over all processes \(none declared\)$/m);
+    const row = linesOf((await paihao("queues")).stdout).map((line) => line.split("\t"));
+    expect(row.find(([name]) => name === "gated")?.at(-1)).to.equal("7");
+    await paihao("queues set gated --concurrency declared --rate declared --total declared");
     const { settings } = await queue("gated");
     expect(settings).to.deep.equal({
       concurrency: { declared: 1, now: 1 },
       total: { declared: null, now: null },
       rate: { declared: null, now: null },
     });
-    for (const line of ["queues set gated", "queues set gated --rate 5", "queues set gated --concurrency 0"])
+    for (const line of [
+      "queues set gated",
+      "queues set gated --rate 5",
+      "queues set gated --concurrency 0",
+      "queues set gated --total none",
+    ])
       expect((await paihao(line)).code, line).to.equal(2);
     const workers = linesOf((await paihao("workers")).stdout).map((line) => line.split("\t"));
     const id = workers[0]?.[0] ?? "";
@@ -213,5 +223,43 @@ describe("paihao and the queues", function () {
     expect((await paihao("workers")).stdout).to.match(/\tquiet$/m);
     expect((await paihao(`workers resume ${id}`)).code).to.equal(0);
     expect((await paihao("workers quiet nobody")).code).to.equal(3);
+  });
+});
+
+describe("paihao and turns", function () {
+  this.timeout(60_000);
+  const HANDLERS = new URL("../fixtures/handlers/turn-pages", import.meta.url).pathname;
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ HANDLERS });
+  });
+  after(() => server.stop());
+  const paihao = (line: string) => runCli(line.split(" "), { env: { PAIHAO_URL: server.url } });
+  const take = async (label: string) => {
+    const path = `/v1/queues/gpu/requests?presence=3600&label=${label}`;
+    return (await server.send(path, { method: "POST", headers: { Prefer: "respond-async" } })).json.id as string;
+  };
+
+  it("shows who holds one, changes how many there are, and ends one", async () => {
+    const [ada, bob, eve] = [await take("ada"), await take("bob"), await take("eve")];
+    const held = await paihao("ls gpu --state running");
+    expect(held.stdout).to.match(new RegExp(`^${ada}\t[\\d.]+ m?s ago\t1 of 1\t\t\tada\t`));
+    const shown = (await paihao("queues gpu")).stdout;
+    expect(shown).to.match(/^queue +gpu\n/, "and not that it has no worker");
+    expect(shown)
+      .to.match(/^running +1 of 1 turn$/m)
+      .and.match(/^total +1 turn at a time, over all processes$/m)
+      .and.match(/^longest turn +2 h$/m);
+    const set = await paihao("queues set gpu --total 2");
+    expect(set.stdout).to.match(/^total +2 turns at a time, over all processes \(1 declared\)$/m);
+    expect((await paihao("ls gpu --state running")).stdout).to.contain(bob);
+    expect((await paihao(`cancel ${ada}`)).stdout).to.equal(`${ada}\tcanceled\n`);
+    expect((await paihao("ls gpu --state running")).stdout)
+      .to.contain(eve)
+      .and.not.contain(ada);
+    await paihao("queues set gpu --total declared");
+    await paihao(`cancel ${bob} ${eve}`);
+    expect((await paihao("queues gpu")).stdout).to.match(/^total +1 turn at a time, over all processes$/m);
+    expect((await paihao("cancel --help")).stdout).to.contain("end turns");
   });
 });

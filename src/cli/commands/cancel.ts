@@ -9,10 +9,11 @@ import { plain, print, printJsonLine } from "../terminal/print.ts";
 
 /** `paihao cancel`: takes tasks out of the line, or stops them. */
 export function cancelCommand(): Command {
-  return clientCommand("cancel <id...>", "cancel tasks that have not ended", [
-    "paihao cancel report-8",
-    "paihao cancel report-8 report-9",
-  ]).action(
+  return clientCommand(
+    "cancel <id...>",
+    "cancel tasks that have not ended, or end turns, so that the next ones are called",
+    ["paihao cancel report-8", "paihao cancel report-8 report-9"],
+  ).action(
     clientAction((options: ClientOptions, ids: readonly string[]) => {
       const connection = connectionTo(options);
       return forEachId(ids, options, (id) => cancel(connection, id, options));

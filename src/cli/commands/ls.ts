@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { TASK_FACTS } from "../../task-record.ts";
+import { FACTS } from "../../task-record.ts";
 import type { ListedTask } from "../../wire/task.ts";
 import { about } from "../../words/numbers.ts";
 import { wholeWithin } from "../arguments.ts";
@@ -40,7 +40,7 @@ const RETRY: Column<ListedTask> = {
 };
 
 /** Further facts, each shown only if a task has it. */
-const FURTHER: readonly Column<ListedTask>[] = TASK_FACTS.filter(({ column }) => column).map(({ name, title }) => ({
+const FURTHER: readonly Column<ListedTask>[] = FACTS.filter(({ column }) => column).map(({ name, title }) => ({
   title: title.toUpperCase(),
   value: (task) => Reflect.get(task, name),
   cut: { where: "end", min: 8 },
@@ -60,7 +60,7 @@ export const COLUMNS: Readonly<Record<ListName, readonly Column<ListedTask>[]>> 
     ID,
     { title: "STARTED", rank: 2, value: ({ startedAt }) => ago(startedAt) },
     ATTEMPT,
-    { title: "PROGRESS", value: ({ progress }) => progress && percentText(progress) },
+    { title: "PROGRESS", value: ({ progress, turn }) => (turn ? null : progress && percentText(progress)) },
     {
       title: "",
       value: ({ progress, cancelRequested }) => (cancelRequested ? "stopping" : (progress?.message ?? "")),

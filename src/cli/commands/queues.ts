@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import type { AdjustBody, Queue, Queues } from "../../wire/queue.ts";
 import { allowed, counted, duration } from "../../words/numbers.ts";
-import { allowance, slotsBeside } from "../../words/queue-health.ts";
+import { allowance, hasNoWorker, slotsBeside } from "../../words/queue-health.ts";
 import { wholeWithin } from "../arguments.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { wrongUsage } from "../exit.ts";
@@ -39,25 +39,26 @@ const DECLARED = "declared";
 
 interface SetOptions extends ClientOptions {
   readonly concurrency?: number | typeof DECLARED;
+  readonly total?: number | typeof DECLARED;
   readonly rate?: NonNullable<AdjustBody["rate"]> | typeof DECLARED;
 }
 
 function setCommand(): Command {
-  return clientCommand("set <queue>", "change the concurrency or the rate of a queue while it runs", [
+  return clientCommand("set <queue>", "change how many of a queue run at a time, or may start", [
     "paihao queues set default --concurrency 4",
+    "paihao queues set gpu --total 2",
     "paihao queues set default --rate 5/1s",
     "paihao queues set default --rate declared --concurrency declared",
   ])
-    .option(
-      "--concurrency <n>",
-      "tasks at a time in each worker process; declared: as the handler says",
-      readConcurrency,
-    )
+    .option("--concurrency <n>", "tasks at a time in each worker process; declared: as the handler says", readSlots)
+    .option("--total <n>", "tasks or turns at a time over all processes; declared: as its declaration says", readSlots)
     .option("--rate <rate>", "starts in a time over all workers, e.g. 5/1s; declared: as the handler says", readRate)
     .action(
-      clientAction(async ({ concurrency, rate, ...options }: SetOptions, queue: string) => {
-        const given = JSON.stringify({ concurrency, rate }, (_, value) => (value === DECLARED ? null : value));
-        if (given === "{}") throw wrongUsage("say what: --concurrency N or --rate 5/1s");
+      clientAction(async ({ concurrency: each, total, rate, ...options }: SetOptions, queue: string) => {
+        const isGiven = each !== undefined || total !== undefined;
+        const body = { ...(isGiven && { concurrency: { each, total } }), rate };
+        const given = JSON.stringify(body, (_, value) => (value === DECLARED ? null : value));
+        if (given === "{}") throw wrongUsage("say what: --concurrency N, --total N or --rate 5/1s");
         const headers = { "Content-Type": "application/json" };
         const request = { method: "PATCH", headers, body: given };
         const found = await ask<Queue>(connectionTo(options), queuePath(queue), request);
@@ -68,7 +69,7 @@ function setCommand(): Command {
     );
 }
 
-function readConcurrency(value: string): SetOptions["concurrency"] {
+function readSlots(value: string): number | typeof DECLARED {
   return value === DECLARED ? value : wholeWithin(1, 1_000_000)(value);
 }
 
@@ -92,6 +93,7 @@ export const QUEUE_COLUMNS: readonly Column<Queue>[] = [
   { title: "NEW STARTS IN", short: "STARTS", value: ({ eta }) => optionalDuration(eta?.seconds ?? null), rank: 1 },
   { title: "STATE", value: (queue) => remark(queue), cut: { where: "end", min: 9 }, early: true },
   { title: "ALLOWED", value: allowance, rank: 6, early: true },
+  { title: "TOTAL", value: ({ settings }) => settings.total.now, rank: 7, early: true },
 ];
 
 /** One queue in lines. */
@@ -109,6 +111,8 @@ export function queueLines(queue: Queue): string[] {
     ["a new one starts in", optionalDuration(eta?.seconds ?? null)],
     ["allowed", queue.settings.rate.now && `${allowed(queue.settings.rate.now)}, over all workers${setRate(queue)}`],
     ["concurrency", setConcurrency(queue)],
+    ["total", totalText(queue)],
+    ["longest turn", queue.turns && optionalDuration(queue.turns.longest)],
     ["order", queue.order],
     ["of one caller", limitText(queue)],
     ["slots wanted", queue.slotsWanted],
@@ -130,8 +134,17 @@ function setConcurrency({ settings: { concurrency } }: Queue): string | null {
   return now === declared ? null : `${now} in each worker process${declared === null ? "" : ` (${declared} declared)`}`;
 }
 
+/** How many run at a time over all processes; null for any number. */
+function totalText({ settings: { total }, turns }: Queue): string | null {
+  const { declared, now } = total;
+  if (now === null) return null;
+  const text = `${counted(now, turns ? "turn" : "task")} at a time, over all processes`;
+  return now === declared ? text : `${text} (${declared ?? "none"} declared)`;
+}
+
 function runningText(queue: Queue): string {
   const slots = slotsBeside(queue);
+  if (queue.turns) return slots === null ? String(queue.running) : `${queue.running} of ${counted(slots, "turn")}`;
   const workers = counted(queue.workers, "worker");
   return slots === null
     ? `${queue.running} of ${workers}`
@@ -145,11 +158,12 @@ function limitText({ limit }: Queue): string | null {
   return `at most ${parts.join(", ")}`;
 }
 
-function remark({ orphaned, paused, resting, workers }: Queue): string {
+function remark(queue: Queue): string {
+  const { orphaned, paused, resting } = queue;
   if (orphaned) return "orphaned: no process has its handler";
   if (paused) return "paused";
   if (resting) return `circuit breaker open: ${resting.reason}`;
-  return workers === 0 ? "no worker" : "";
+  return hasNoWorker(queue) ? "no worker" : "";
 }
 
 const round = (value: number): number => Math.round(value * 100) / 100;
