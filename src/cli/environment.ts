@@ -1,6 +1,7 @@
 /** The environment of a command: unlike settings, what is read of it here is not checked, and never stops a command. */
 
 import { existsSync } from "node:fs";
+import path from "node:path";
 import { messageOf } from "../errors.ts";
 import { CommandError, EXIT } from "./exit.ts";
 
@@ -24,6 +25,13 @@ export function ownUrl(host: string, port: number | string): string {
 /** Whether the terminal does not understand escape sequences. */
 export function isDumb({ TERM }: Environment = process.env): boolean {
   return TERM === "dumb";
+}
+
+/** Whether a command without a path is in no directory where programs are looked for. */
+export function isMissing(command: string, { PATH }: Environment = process.env): boolean {
+  // Windows also tries endings.
+  if (command.includes("/") || PATH === undefined || process.platform === "win32") return false;
+  return !PATH.split(path.delimiter).some((dir) => existsSync(path.join(dir, command)));
 }
 
 /** The variables that the file has set in this process. */

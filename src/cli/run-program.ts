@@ -21,21 +21,16 @@ export function startProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): RunningProgram {
-  const told = (error: unknown): number => {
-    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
-    note(`paihao: ${file} ${isMissing ? "is not found" : `cannot be run: ${messageOf(error)}`}`);
-    return isMissing ? EXIT.notFound : EXIT.notExecutable;
-  };
   let child: ChildProcess;
   try {
     // biome-ignore lint/style/noProcessEnv: the program has the environment of this one
     child = spawn(file, args, { stdio: "inherit", env: { ...process.env, ...withoutFile(), ...env } });
   } catch (error) {
-    return { ended: Promise.resolve(told(error)), pass: () => undefined, stop: () => undefined };
+    return { ended: Promise.resolve(notStarted(file, error)), pass: () => undefined, stop: () => undefined };
   }
   const ended = new Promise<number>((resolve) => {
     child.once("error", (error) => {
-      if (child.pid === undefined) resolve(told(error));
+      if (child.pid === undefined) resolve(notStarted(file, error));
     });
     child.once("exit", (code, signal) => resolve(signal === null ? (code ?? EXIT.failed) : exitCodeOfSignal(signal)));
   });
@@ -52,4 +47,17 @@ export function startProgram(
       void ended.then(() => clearTimeout(timer));
     },
   };
+}
+
+/** Tells why a program could not be started. */
+function notStarted(file: string, error: unknown): number {
+  if ((error as NodeJS.ErrnoException).code === "ENOENT") return notFound(file);
+  note(`paihao: ${file} cannot be run: ${messageOf(error)}`);
+  return EXIT.notExecutable;
+}
+
+/** Tells that there is no such program. */
+export function notFound(file: string): number {
+  note(`paihao: ${file} is not found`);
+  return EXIT.notFound;
 }

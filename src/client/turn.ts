@@ -54,6 +54,8 @@ export async function takeTurn<T>(
       const called = until((status) => status.state === "running" || hasEnded(status));
       const status = await Promise.race([called, rejection(limit.signal)]);
       isMine = true;
+      // It may have fired since.
+      limit.signal.throwIfAborted();
       if (!status.turn) throw await overOf(task, status);
       limit.signal.onabort = () => turn.abort(limit.signal.reason);
       let isWorking = true;

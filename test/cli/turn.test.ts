@@ -89,7 +89,7 @@ describe("paihao turn", function () {
   it("has the exit codes of a shell for what cannot run, and for what a signal ends", async () => {
     writeFileSync(path.join(dir, "plain"), "");
     for (const [command, expected, said] of [
-      [["--", "no-such-command"], 127, /paihao: no-such-command is not found\n$/],
+      [["--", "./no-such-command"], 127, /paihao: \.\/no-such-command is not found\n$/],
       [["--", "./plain"], 126, /paihao: \.\/plain cannot be run: [^\n]+\n$/],
       [shell("kill -9 $$"), 137, /runs\n$/],
     ] as const) {
@@ -98,6 +98,13 @@ describe("paihao turn", function () {
       expect(stderr).to.match(said);
     }
     expect((await server.send("/v1/queues/gpu")).json).to.include({ running: 0, waiting: 0 });
+  });
+
+  it("waits for no turn where there is no such command", async () => {
+    const holder = await held();
+    const { code, stderr } = await turn(["--", "no-such-command"]).ended;
+    expect([code, stderr]).to.deep.equal([127, "paihao: no-such-command is not found\n"]);
+    await giveUp(holder);
   });
 
   it("lets one run after the other, in the order in which they came", async () => {
@@ -293,6 +300,14 @@ describe("paihao turn", function () {
       end();
       expect(await terminal.ended).to.equal(9);
       expect(terminal.screen.text.match(/got/g)).to.have.length(1);
+    });
+
+    it("leaves what the command has written, also a line without an end", async () => {
+      const command = [process.execPath, ...builtCommand(), "turn", "gpu", ...shell("printf 'half a line'")];
+      const terminal = new Terminal(command, env());
+      terminals.push(terminal);
+      expect(await terminal.ended).to.equal(0);
+      expect(terminal.screen.text.trimEnd()).to.equal("your turn in gpu: sh runs\nhalf a line");
     });
   });
 });

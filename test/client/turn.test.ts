@@ -131,6 +131,17 @@ describe("a turn that the client takes", () => {
     await giveUp(holder);
   });
 
+  it("is given up without any work when the signal fires as it comes", async () => {
+    const abort = new AbortController();
+    const onUpdate = ({ state }: Status) => state === "running" && abort.abort(enough);
+    const taking = client.turn("gpu", () => expect.fail("worked"), {
+      ...{ id: "too-late", signal: abort.signal },
+      onUpdate: (status) => void onUpdate(status),
+    });
+    expect(await failure(taking)).to.equal(enough);
+    await server.until("too-late", "canceled");
+  });
+
   it("is given up when the signal fires, but not before the work has settled", async () => {
     const abort = new AbortController();
     const { called, work, taking } = working({ signal: abort.signal });

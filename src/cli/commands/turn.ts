@@ -4,8 +4,9 @@ import { type Turn, takeTurn } from "../../client/turn.ts";
 import { duration } from "../../words/numbers.ts";
 import { DURATION_HELP, readDuration, readTimeout } from "../arguments.ts";
 import { clientAction, silentCommand } from "../command.ts";
+import { isMissing } from "../environment.ts";
 import { EXIT, exitCodeOfSignal, failureOf } from "../exit.ts";
-import { type RunningProgram, startProgram } from "../run-program.ts";
+import { notFound, type RunningProgram, startProgram } from "../run-program.ts";
 import { connectionTo, queuePath, reach, type ServerOptions } from "../server.ts";
 import { note, plain } from "../terminal/print.ts";
 import { openView } from "../terminal/progress.ts";
@@ -59,6 +60,8 @@ class Left extends Error {
 /** @returns the exit code of the command, or why it has not run */
 async function run(options: Options, queue: string, [file = "", ...args]: readonly string[]): Promise<number> {
   queuePath(queue);
+  // Better now than when the turn comes. One with a path may be made until then.
+  if (isMissing(file)) return notFound(file);
   const { label, presence, waitAtMost, onLoss } = options;
   const waiting = new AbortController();
   const leave = (exitCode: number, why: string) => waiting.abort(new Left(exitCode, why));
@@ -74,8 +77,10 @@ async function run(options: Options, queue: string, [file = "", ...args]: readon
     else if (waiting.signal.aborted) process.exit(exitCodeOfSignal(signal));
     else leave(exitCodeOfSignal(signal), "interrupted");
   };
-  const away = () => view.say(program ? "the server is away; the command goes on" : "the server is away; trying again");
-  const back = () => view.say("the server is back");
+  // The view would write over what the command has written.
+  const say = (line: string) => (program ? note(line) : view.say(line));
+  const away = () => say(`the server is away; ${program ? "the command goes on" : "trying again"}`);
+  const back = () => say("the server is back");
   const timer =
     waitAtMost === undefined
       ? undefined
@@ -121,6 +126,7 @@ async function run(options: Options, queue: string, [file = "", ...args]: readon
       connectionTo(options, "watching"),
     );
   } catch (error) {
+    if (!program) view.end();
     if (exitCode === undefined && !(error instanceof Left)) throw error;
     if (error instanceof Left) note(`paihao: ${error.message}`);
     else if (!isLost) note(`paihao: the server was not told that the turn is over: ${failureOf(error).message}`);
@@ -128,7 +134,6 @@ async function run(options: Options, queue: string, [file = "", ...args]: readon
   } finally {
     clearTimeout(timer);
     clearTimeout(ending);
-    view.end();
     for (const signal of SIGNALS) process.off(signal, onSignal);
     reach.off("away", away).off("back", back);
   }
