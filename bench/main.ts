@@ -22,11 +22,12 @@ import { sustained } from "./sustained.ts";
 import { sync } from "./sync.ts";
 import { syncLoad } from "./sync-load.ts";
 import { tracing } from "./tracing.ts";
+import { turns } from "./turns.ts";
 import { where } from "./where.ts";
 
 const BENCHES: readonly Bench[] = [
   ...[accept, syncLoad, sync, submit, run, pickup, batch, scripts, memory, depth, estimates],
-  ...[sustained, spike, cluster, scale, recovery, idle, queues, tracing, where],
+  ...[sustained, spike, cluster, scale, recovery, idle, queues, turns, tracing, where],
 ];
 
 const program = new Command("npm run bench --")
