@@ -5,6 +5,7 @@ const { existsSync, readdirSync } = require("node:fs");
 const LONG = [
   "test/world/chaos/",
   "test/world/simulation/",
+  "test/world/totals/",
   "test/world/turns/",
   "test/engine/tasks/durability",
   "test/http/submit/batch-store",
