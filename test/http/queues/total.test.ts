@@ -26,7 +26,11 @@ describe("a queue with a total", () => {
           run: ({ gate }, task) => passGate(gate, task),
         }),
       );
-      const byQueue = new Map(handlers.map((handler) => [handler.queue, handler as Handler]));
+      const remote = defineHandler({
+        ...{ queue: "remote", concurrency: { each: 0, total: 2 }, backoff: { base: "1ms" } },
+        run: () => undefined,
+      });
+      const byQueue = new Map([...handlers, remote].map((handler) => [handler.queue, handler as Handler]));
       const prefix = servers[0] && { KEY_PREFIX: servers[0].prefix };
       servers.push(await startServer({ ...prefix }, { handlers: byQueue }));
     }
@@ -73,6 +77,38 @@ describe("a queue with a total", () => {
     expect((await take()).status).to.equal(204);
     for (const gate of gates) gate.open("done");
     await untilRunning("plain", 0);
+  });
+
+  it("keeps workers over HTTP at it, whether they complete, fail, wait or are lost", async () => {
+    const queue = "remote";
+    const ids = await Promise.all(Array.from({ length: 24 }, (_, n) => first().enqueue(queue, n)));
+    let most = 0;
+    const post = (path: string, body: unknown, headers = {}) => first().send(path, { method: "POST", body, headers });
+    const left = async () => {
+      const { running, waiting, scheduled } = await figures(queue);
+      most = Math.max(most, running);
+      return running + waiting + scheduled;
+    };
+    const attempts = new Map<string, number>();
+    const work = async (worker: string) => {
+      while ((await left()) > 0) {
+        const asked = { count: 2, worker, lease: 1 };
+        const taken = await post(`/v1/queues/${queue}/leases`, asked, { Prefer: "wait=1" });
+        for (const { id, fence, input } of taken.status === 200 ? taken.json.items : []) {
+          await left();
+          const isFirst = !attempts.has(id);
+          attempts.set(id, (attempts.get(id) ?? 0) + 1);
+          // One in eight is left alone: its lease ends.
+          if (isFirst && input % 8 === 1) continue;
+          const lease = { fence: String(fence) };
+          if (isFirst && input % 4 === 2) await post(`/v1/leases/${id}/fail`, { ...lease, error: "not yet" });
+          else await post(`/v1/leases/${id}/complete`, { ...lease, result: input });
+        }
+      }
+    };
+    await Promise.all(["w1", "w2", "w3"].map(work));
+    for (const id of ids) await first().until(id, "succeeded");
+    expect(most).to.equal(2);
   });
 
   it("tells its estimates and its slots by the total", async () => {
