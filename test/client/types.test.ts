@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { defineHandler } from "paihao";
+import { defineHandler, defineTurns } from "paihao";
 import type { PaihaoClient, Status } from "paihao/client";
 import type { Task } from "../../src/wire/task.ts";
 import type * as handlers from "../fixtures/handlers/client/handlers.ts";
@@ -12,7 +12,7 @@ const same = <A, B>(is: Same<A, B>) => is;
 async function compiles(
   client: PaihaoClient<typeof handlers>,
   untyped: PaihaoClient,
-  { hidden, shown }: ReturnType<typeof unnamed>,
+  { hidden, shown, turns }: ReturnType<typeof unnamed>,
 ): Promise<void> {
   // The input is what callers send, not what the schema makes of it.
   await client.submit("greet", { name: "Ada", times: "2" });
@@ -67,6 +67,14 @@ async function compiles(
   // @ts-expect-error nor another queue
   await hidden.submit("other", { n: 1 });
 
+  // A turn is of a queue, and what its work returns is what comes back.
+  const turned = await turns.turn("gpu", ({ fence, signal }) => (signal.aborted ? null : fence), { input: 1 });
+  same<typeof turned, number | null>(true);
+  // @ts-expect-error a queue that does not exist
+  await turns.turn("cpu", () => 1);
+  // @ts-expect-error others may have the key, too
+  await turns.turn("gpu", () => 1, { idempotencyKey: "shared" });
+
   // Without the types of handlers: any queue, any input.
   await untyped.submit("whatever", { any: "thing" });
   const unknown = await untyped.run("whatever", 1);
@@ -75,13 +83,15 @@ async function compiles(
   unknown.length;
 }
 
-/** Clients of handlers with the input as an argument of the type, which leaves no room for inference, and of `run`. */
+/** Clients of handlers with the input as an argument of the type, which leaves no room for inference, and of `run`; and of turns. */
 function unnamed(connect: <H>() => PaihaoClient<H>) {
   const hidden = defineHandler<{ n: number }>({ queue: "hidden", run: ({ n }) => n });
+  const gpu = defineTurns({ queue: "gpu" });
   const shown = defineHandler({ queue: "shown", run: ({ n }: { n: number }) => n });
   return {
     hidden: connect<{ hidden: typeof hidden; shown: typeof shown }>(),
     shown: connect<{ shown: typeof shown }>(),
+    turns: connect<{ gpu: typeof gpu }>(),
   };
 }
 
