@@ -244,6 +244,9 @@ describe("paihao and turns", function () {
     const [ada, bob, eve] = [await take("ada"), await take("bob"), await take("eve")];
     const held = await paihao("ls gpu --state running");
     expect(held.stdout).to.match(new RegExp(`^${ada}\t[\\d.]+ m?s ago\t1 of 1\t\t\tada\t`));
+    expect((await paihao(`status ${ada}`)).stdout)
+      .to.match(/^state +its turn has come$/m)
+      .and.not.contain("progress");
     const shown = (await paihao("queues gpu")).stdout;
     expect(shown).to.match(/^queue +gpu\n/, "and not that it has no worker");
     expect(shown)

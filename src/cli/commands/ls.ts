@@ -60,7 +60,7 @@ export const COLUMNS: Readonly<Record<ListName, readonly Column<ListedTask>[]>> 
     ID,
     { title: "STARTED", rank: 2, value: ({ startedAt }) => ago(startedAt) },
     ATTEMPT,
-    { title: "PROGRESS", value: ({ progress, turn }) => (turn ? null : progress && percentText(progress)) },
+    { title: "PROGRESS", value: ({ progress }) => progress && percentText(progress) },
     {
       title: "",
       value: ({ progress, cancelRequested }) => (cancelRequested ? "stopping" : (progress?.message ?? "")),

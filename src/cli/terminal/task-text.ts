@@ -42,6 +42,7 @@ export function statusText(status: Status, agoS = 0): string {
       return `attempt ${status.attempt} of ${status.maxAttempts} failed, ${dueText(status.eta, agoS)}`;
     case "running": {
       if (status.cancelRequested) return "stopping";
+      if (status.turn) return "its turn has come";
       return status.attempt > 1 ? `running, attempt ${status.attempt} of ${status.maxAttempts}` : "running";
     }
     case "succeeded":

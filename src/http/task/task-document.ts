@@ -90,7 +90,8 @@ export function membersOf<M extends typeof SHOWN | typeof LISTED>(
 
 function progressOf(seen: Inspection): Progress | null {
   if (seen.state === "succeeded") return { percent: 100, message: null, estimated: false };
-  if (seen.state !== "running") return null;
+  // How far somebody is with work of their own, nobody knows.
+  if (seen.state !== "running" || isCalled(seen)) return null;
   if (seen.progress) return { percent: seen.progress.percent, message: seen.progress.message, estimated: false };
   const percent = seen.startedMs === null ? null : estimatedPercent(seen.snapshot, seen.startedMs, seen.nowMs);
   return percent === null ? null : { percent, message: null, estimated: true };

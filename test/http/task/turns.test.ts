@@ -63,6 +63,7 @@ describe("turns over HTTP", () => {
       const turn = await look(id);
       expect(turn.status, turn.text).to.equal(200);
       fences.push(turn.json.turn.fence);
+      expect(turn.json.progress, "estimated of no turn").to.equal(null);
       expect((await done(id)).json).to.include({ state: "succeeded" });
     }
     expect(fences).to.deep.equal([...fences].sort((a, b) => a - b));

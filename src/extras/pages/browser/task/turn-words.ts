@@ -49,7 +49,6 @@ function calledWords(task: Task, turn: Turn, { now, isFramed }: TurnReader): Par
     headline: `It is ${whose} turn`,
     number: "",
     below: task.label ?? "",
-    percent: null,
     note: "",
     detail: isTheirs || isFramed ? "" : "Work now; press Done when you have finished.",
     wait: holdText(turn, isTheirs, now),

@@ -63,9 +63,9 @@ export function state({ state, cancelRequested }) {
 }
 
 /** @param {Task} task */
-export function progress({ id, progress, cancelRequested, turn }) {
+export function progress({ id, progress, cancelRequested }) {
   if (cancelRequested) return html`<span class="state warn">stopping</span>`;
-  if (!progress || turn) return "–";
+  if (!progress) return "–";
   const { percent, message, estimated } = progress;
   const source = estimated ? "Estimated from earlier tasks" : null;
   return html`
