@@ -252,9 +252,9 @@ end
 
 -- Returns how many joined the line; ms until a task is due, a lease ends or a deadline passes (nothing for none; 0 when the limit was
 -- reached); for each task that lost its worker its outcome ("released": its handler had not begun, no loss is counted), and for each that time
--- ends the verdict ("requested": it is running, its worker is notified; "failed": a turn that has lasted too long) and the reason; whether any lease is held; the queues in which a
--- worker has probably died, since a lease is not renewed; and those in which tasks wait. The limit is of the work in one call, over all
--- queues.
+-- ends the verdict ("requested": it is running, its worker is notified; "failed": a turn that has lasted too long) and the reason; whether
+-- any lease is held; the queues in which a worker has probably died, since a lease is not renewed; and those in which tasks wait. The limit
+-- is of the work in one call, over all queues.
 register('tick', { 'allow-oom' }, function(call, asked)
   local pass = {
     left = asked.limit,
