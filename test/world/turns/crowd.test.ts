@@ -14,7 +14,7 @@ describe("a thousand who wait for one turn", function () {
   before(async () => {
     const gpu = defineTurns({ queue: "gpu" });
     server = await startServer(
-      { LOG_LEVEL: "warn", MAX_STREAMS: String(2 * CROWD) },
+      { LOG_LEVEL: "warn", MAX_STREAMS: String(2 * CROWD), SYNC_LIMIT: "90s" },
       { handlers: new Map([["gpu", gpu]]) },
     );
   });
