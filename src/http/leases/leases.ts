@@ -205,6 +205,8 @@ async function leaseOf<T extends { fence: string }>(
   const asked = await readJson(ctx.req, schema, Math.ceil(api.maxResultBytes * 1.4) + 4096);
   const seen = isId(id) ? await api.engine.inspector.inspect(id, { result: false }) : null;
   if (!seen) throw unknownTask(id.slice(0, 128));
+  // A turn has a fence, too, but is not for workers.
+  if (seen.longestMs !== null) throw lost(id);
   return { lease: { queue: seen.queue, id, fence: asked.fence }, attempt: seen.attempts, asked };
 }
 

@@ -205,6 +205,24 @@ describe("turns over HTTP", () => {
     expect(answer.json.detail).to.contain("turns");
   });
 
+  it("are not ended, failed or kept by workers that know the fence", async () => {
+    const id = await wait("gpu");
+    const fence = String((await look(id)).json.turn.fence);
+    for (const [verb, more] of [
+      ["renew", { lease: 5 }],
+      ["progress", { percent: 5 }],
+      ["output", { data: [1] }],
+      ["complete", { result: 1 }],
+      ["fail", { error: "no" }],
+    ] as const) {
+      const body = { fence: Number(fence), ...more };
+      const answer = await server.send(`/v1/leases/${id}/${verb}`, { method: "POST", body });
+      expect([verb, answer.status, answer.json.reason], answer.text).to.deep.equal([verb, 410, "lease-lost"]);
+    }
+    expect((await look(id)).json).to.deep.include({ state: "running" });
+    await freed(id);
+  });
+
   it("may be many in a batch", async () => {
     const verdicts = await server.batch("gpu", "1\n2\n3\n");
     const ids = verdicts.map(({ id }) => id as string);
