@@ -35,8 +35,9 @@ const QUEUE = {
   settings: {
     rate: { declared: { max: EVIL, per: EVIL }, now: { max: EVIL, per: 1 } },
     concurrency: { declared: EVIL, now: 1 },
+    total: { declared: EVIL, now: EVIL },
   },
-  ...{ consumes: [EVIL], input: { [EVIL]: EVIL } },
+  ...{ consumes: [EVIL], input: { [EVIL]: EVIL }, turns: { longest: EVIL } },
 };
 const WORKER = {
   ...{ id: EVIL, kind: EVIL, slots: { [EVIL]: EVIL }, running: [EVIL], lostAt: EVIL, quiet: true },

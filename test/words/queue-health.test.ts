@@ -5,7 +5,7 @@ import { byTrouble, healthOf, slotsBeside, troubleOf } from "../../src/words/que
 const queue = (name: string, more: object = {}): Queue =>
   ({
     ...{ name, orphaned: false, paused: false, waiting: 0, scheduled: 0, maxWaiting: 100, running: 0, dead: 0 },
-    ...{ workers: 1, slots: 8, oldestWaitingSeconds: null, resting: null, eta: null },
+    ...{ workers: 1, slots: 8, oldestWaitingSeconds: null, resting: null, eta: null, turns: null },
     settings: { rate: { now: null } },
     ...more,
   }) as Queue;
@@ -22,12 +22,13 @@ describe("how queues are", () => {
     paused: queue("paused", { paused: true, waiting: 4 }),
     busy: queue("busy", { waiting: 9 }),
     idle: queue("idle", { workers: 0 }),
+    turns: queue("turns", { workers: 0, turns: { longest: null }, waiting: 8 }),
   };
 
   it("is told with those first that need attention, the worst first, then the longest lines", () => {
     const names = byTrouble(Object.values(queues).toReversed()).map(({ name }) => name);
-    expect(names).to.deep.equal(["dead", "alone", "orphaned", "full", "resting", "held", "paused", "busy", "idle"]);
-    expect([queues.busy, queues.idle].map(troubleOf)).to.deep.equal([0, 0]);
+    expect(names).to.deep.equal(["dead", "alone", "orphaned", "full", "resting", "held", "paused", "busy", "turns", "idle"]);
+    expect([queues.busy, queues.turns, queues.idle].map(troubleOf)).to.deep.equal([0, 0, 0]);
   });
 
   const sentences: Readonly<Record<string, readonly Queue[]>> = {

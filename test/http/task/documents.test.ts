@@ -16,7 +16,7 @@ const taskOf = (given: Partial<Inspection> = {}): Inspection =>
   ({
     ...{ id: "a", queue: "jobs", state: "succeeded", nowMs: ENDED_MS + 1000, attempts: 1, result: null },
     ...{ startedMs: ENDED_MS - 1000, finishedMs: ENDED_MS, expiresMs: ENDED_MS + 60_000, expired: false },
-    ...{ deleted: false, canceledBy: null, errorCode: null, progress: null, errors: [] },
+    ...{ deleted: false, canceledBy: null, errorCode: null, progress: null, longestMs: null, errors: [] },
     snapshot: { queue: "jobs", running: 0, waiting: 0, ...NO_TIMES },
     ...given,
   }) as unknown as Inspection;
