@@ -27,7 +27,18 @@ describe("how queues are", () => {
 
   it("is told with those first that need attention, the worst first, then the longest lines", () => {
     const names = byTrouble(Object.values(queues).toReversed()).map(({ name }) => name);
-    expect(names).to.deep.equal(["dead", "alone", "orphaned", "full", "resting", "held", "paused", "busy", "turns", "idle"]);
+    expect(names).to.deep.equal([
+      "dead",
+      "alone",
+      "orphaned",
+      "full",
+      "resting",
+      "held",
+      "paused",
+      "busy",
+      "turns",
+      "idle",
+    ]);
     expect([queues.busy, queues.turns, queues.idle].map(troubleOf)).to.deep.equal([0, 0, 0]);
   });
 
