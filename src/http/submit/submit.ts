@@ -50,7 +50,7 @@ export async function submitAndAnswer(ctx: Context, api: Api, submission: Submis
   const deadline = Date.now() + waitMs;
   try {
     const verdict = await send(ctx, api, submission, wait !== undefined);
-    await answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how, events }, verdict);
+    await answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how, events, forTurn }, verdict);
   } finally {
     wait?.stop();
   }
@@ -70,6 +70,8 @@ interface SubmitRequest {
   readonly deadline: number;
   readonly wait: Wait | undefined;
   readonly how: SubmitMode;
+  /** Its queue is one of turns: it may have begun with the submission. */
+  readonly forTurn: boolean;
   /** Answers with the events of the task. */
   readonly events: LiveTasks | undefined;
 }
@@ -87,9 +89,7 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
   if (verdict.verdict === "replay") ctx.set("Idempotent-Replayed", "true");
   if (asked.events) return replyEvents(ctx, api, asked.events, asked, verdict);
   if (wait) return replyWhenEnded(ctx, api, { ...asked, wait }, verdict);
-  // A turn may have begun with the submission.
-  const isSettled = api.engine.queues.settings(submission.queue).turns === undefined;
-  if (verdict.verdict === "new" && isSettled) return replyPendingTask(ctx, asked, verdict, null);
+  if (verdict.verdict === "new" && !asked.forTurn) return replyPendingTask(ctx, asked, verdict, null);
   return replySeen(ctx, api, asked, verdict);
 }
 
