@@ -160,6 +160,8 @@ async function take(ctx: Context, api: Api, queue: string): Promise<void> {
 function leaseDocument(ctx: Context, task: WithInput, of: QueueSettings, leaseMs: number): Lease {
   const { queue, attempts: maxAttempts } = of;
   const json = task.mediaType === "application/json";
+  // The submitter's trace, for the worker to continue.
+  const { traceparent = null, tracestate = null } = traceHeadersOf(task.trace);
   return {
     id: task.id,
     queue,
@@ -172,15 +174,10 @@ function leaseDocument(ctx: Context, task: WithInput, of: QueueSettings, leaseMs
     query: task.query === "" ? {} : (JSON.parse(task.query) as Record<string, string>),
     caller: task.caller === "" ? null : task.caller,
     submittedAt: timestamp(task.createdMs),
-    ...traceMembers(task.trace),
+    traceparent,
+    tracestate,
     links: LINKS.map(([rel, path]) => ({ rel, href: linkTo(ctx, path(task.id)), method: "POST" })),
   };
-}
-
-/** The submitter's trace, for the worker to continue. */
-function traceMembers(trace: string): { traceparent: string | null; tracestate: string | null } {
-  const { traceparent = null, tracestate = null } = traceHeadersOf(trace);
-  return { traceparent, tracestate };
 }
 
 /**
