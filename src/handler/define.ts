@@ -37,8 +37,11 @@ export interface Handler<I = unknown, R = HandlerResult, Q extends string = stri
   readonly entrance?: string;
   /** A gate decides beside the line when work is taken. */
   readonly gated?: true;
-  /** Set if its tasks are turns of callers who work themselves: for how long one may last; undefined for any time. */
-  readonly turns?: { readonly longestMs: number | undefined } | undefined;
+  /**
+   * Set if turns of callers who work themselves stand in its line: for how long one may last, undefined for any time; and whether all its
+   * tasks are turns, or only those that come in by a door, while workers run the others.
+   */
+  readonly turns?: { readonly longestMs: number | undefined; readonly all: boolean } | undefined;
   /** Never set: tells the compiler what `paihao/client` sends and receives. */
   readonly types?: { readonly input: In; readonly result: R };
   readonly schema: StandardSchemaV1<unknown, I> | undefined;

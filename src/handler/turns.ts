@@ -63,5 +63,5 @@ export function defineTurns<I = unknown, Q extends string = string, In = I>(
     concurrency: { each: 0, total: total ?? 1 },
     run,
   });
-  return { ...handler, turns: { longestMs } };
+  return { ...handler, turns: { longestMs, all: true } };
 }

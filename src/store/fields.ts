@@ -46,7 +46,7 @@ export const TASK_FIELDS = {
   apart: ["C", "fence of the run whose handler began in a child process"],
   progress: ["p", "progress: percent, how long the whole run takes at this pace (ms, 0 if unknown), message"],
   lease: ["L", "lease, ms, as it was last taken over HTTP"],
-  turn: ["E", "once it is called as a turn: for how long that may last, ms, 0 for any time; see line/turns.lua"],
+  turn: ["E", "of a turn: for how long it may last, ms, 0 for any time; see line/turns.lua"],
   share: ["G", 'in a fair line, "weight key"'],
   joined: ["j", "in a fair line, when it joined if later than its creation, ms"],
   before: ["B", 'in a fair line, "place id" of the task of its key that joined before it'],
@@ -138,7 +138,7 @@ export const QUEUE_FIELDS = {
   setConcurrency: ["setConcurrency", "the slots that each worker process gives the queue, if an operator has set them"],
   total: [
     "total",
-    "how many of its tasks may run at once over all processes, if its handler says; for turns, then a space and for how long one may last, ms, 0 for any time",
+    "how many of its tasks may run at once over all processes, if its handler says; if it has turns, then a space and for how long one may last, ms, 0 for any time",
   ],
   setTotal: ["setTotal", "how many may, if an operator has set another number"],
   quiet: [

@@ -25,6 +25,8 @@ export interface Submission {
   readonly original?: Original | undefined;
   /** The trace context of the submitter: traceparent, then perhaps a space and tracestate. */
   readonly trace?: string | undefined;
+  /** Whether it is a turn of a caller that has come in by a door. In a queue of turns, every task is one. */
+  readonly byDoor?: boolean;
   /** The group that it joins, which is open, and the line of its batch. */
   readonly member?: { readonly group: string; readonly line: number } | undefined;
 }
@@ -76,6 +78,7 @@ export function itemOf(
     original: s.original?.id,
     group: s.member?.group,
     line: s.member && String(s.member.line),
+    turn: isTurn(s, settings) ? (settings.turns?.longestMs ?? 0) : undefined,
     listener,
     options: s.options,
     share: s.share && storedShare(s.share),
@@ -83,6 +86,11 @@ export function itemOf(
     trace,
     large,
   };
+}
+
+/** Whether its caller works, when it is their turn; otherwise a worker does. */
+export function isTurn({ byDoor }: Pick<Submission, "byDoor">, { turns }: Pick<QueueSettings, "turns">): boolean {
+  return turns !== undefined && (turns.all || byDoor === true);
 }
 
 /** Weights beyond these count as these: a single task must not use up the span of the virtual time. */

@@ -58,7 +58,7 @@ export class Tick {
       const longest = turns ? ` ${turns.longestMs ?? 0}` : "";
       return {
         ...lossOf(settings),
-        leaseMs: turns ? null : leaseMs,
+        leaseMs: turns?.all ? null : leaseMs,
         warmup,
         rate: rate ? storedRate(rate) : "",
         total: total === undefined ? "" : `${total}${longest}`,

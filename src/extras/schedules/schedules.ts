@@ -103,7 +103,7 @@ export class Schedules {
   async submissionOf(id: string, definition: Definition, identity?: string): Promise<Submission> {
     const { log } = this.#parts;
     const handler = inputHandlerOf(this.#parts, definition.queue);
-    if (handler.turns)
+    if (handler.turns?.all)
       throw wrongParameter("queue", "its tasks are turns: nobody would be there for those of a schedule");
     if (!consumesType(handler, "application/json")) {
       throw wrongParameter("queue", `expected one that accepts application/json, not ${handler.consumes.join(", ")}`);

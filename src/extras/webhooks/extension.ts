@@ -52,7 +52,7 @@ async function deliveriesOf(
   const ends = past.flatMap(({ outcome, endedMs }) => (outcome === "dead" ? [endedMs] : []));
   if (seen.finishedMs !== null) ends.push(seen.finishedMs);
   const events = ends.map((atMs) => `${seen.id}:webhook:${atMs}`);
-  if (seen.longestMs !== null) events.unshift(`${seen.id}:webhook:called:${seen.startedMs}`);
+  if (seen.longestMs !== null && seen.startedMs !== null) events.unshift(`${seen.id}:webhook:called:${seen.startedMs}`);
   const deliveries = events.map(async (id) => {
     const [delivery, details] = await Promise.all([
       engine.inspector.inspect(id, WITH_PROBLEM),

@@ -122,7 +122,7 @@ const LINKS = Object.entries(PATHS).map(([rel, path]) => [rel, pathTo(path)] as 
  * @throws ProblemError rate-limited where this caller has too many streams and long polls open
  */
 async function take(ctx: Context, api: Api, queue: string): Promise<void> {
-  if (handlerOf(api, queue).turns)
+  if (handlerOf(api, queue).turns?.all)
     throw wrongParameter("queue", "its tasks are turns, for those who submitted them: no worker takes them");
   const { engine } = api;
   const settings = engine.queues.settings(queue);

@@ -38,7 +38,7 @@ export async function readInput(req: IncomingMessage, handler: Handler, maxBytes
 export function checkInput(bytes: Buffer, mediaType: string, handler: Handler): CheckedInput | Promise<CheckedInput> {
   if (mediaType !== JSON_TYPE) return { input: bytes, mediaType, value: bytes };
   // A turn needs no input.
-  const input = handler.turns && bytes.length === 0 ? "null" : jsonText(bytes);
+  const input = handler.turns?.all && bytes.length === 0 ? "null" : jsonText(bytes);
   return checkJson(input, parseJson(input), handler);
 }
 

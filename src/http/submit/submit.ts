@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { estimate } from "../../engine/estimates/estimate.ts";
-import type { Original, Submission } from "../../engine/tasks/submission.ts";
+import { isTurn, type Original, type Submission } from "../../engine/tasks/submission.ts";
 import type { SubmissionVerdict } from "../../engine/tasks/submit.ts";
 import type { Inspection, TaskEnd } from "../../engine/watch/inspect.ts";
 import { Wait } from "../../engine/watch/wait.ts";
@@ -45,7 +45,7 @@ export async function submitAndAnswer(ctx: Context, api: Api, submission: Submis
   // Counted before anything is stored, since too many streams refuse the submission.
   if (events) api.streams.add(ctx);
   // Both at once: if the store is unavailable, the caller would otherwise wait for two timeouts.
-  const forTurn = api.engine.queues.settings(submission.queue).turns !== undefined;
+  const forTurn = isTurn(submission, api.engine.queues.settings(submission.queue));
   const wait = waitMs > 0 && !submission.options.dryRun ? new Wait(submission, api.engine, forTurn) : undefined;
   const deadline = Date.now() + waitMs;
   try {
@@ -70,7 +70,7 @@ interface SubmitRequest {
   readonly deadline: number;
   readonly wait: Wait | undefined;
   readonly how: SubmitMode;
-  /** Its queue is one of turns: it may have begun with the submission. */
+  /** It is a turn, which may have begun with the submission. */
   readonly forTurn: boolean;
   /** Answers with the events of the task. */
   readonly events: LiveTasks | undefined;

@@ -42,6 +42,6 @@ export function pagesFor(ctx: Context, pages: Pages | undefined): Pages | undefi
 
 /** A task as the pages show it to the sender of a request. */
 export function shownTask(ctx: Context, api: Api, seen: Inspection): ShownTask {
-  const isTurn = seen.longestMs !== null || api.handlers.get(seen.queue)?.turns !== undefined;
+  const isTurn = seen.longestMs !== null;
   return { task: documentOf(ctx, api, seen), isTurn, at: linksFor(ctx, seen) };
 }

@@ -23,7 +23,7 @@ export interface QueueRow {
   /** How many of its tasks may run at once over all processes: as its handler declares it, and as an operator has set it; null for any number. */
   readonly declaredTotal: number | null;
   readonly setTotal: number | null;
-  /** Of a queue of turns, for how long one may last, 0 for any time; null for any other queue. */
+  /** Of a queue with turns, for how long one may last, 0 for any time; null for any other. */
   readonly longestTurnMs: number | null;
   /** How many tasks are before a newcomer; in a fair line, before one of default priority whose line key has nothing waiting. */
   readonly newcomerIndex: number;
@@ -110,7 +110,7 @@ export interface OwnQueue extends TickQueue {
   readonly warmup: string;
   /** How many of its tasks may start in how many ms, with a space between; "" for any number. */
   readonly rate: string;
-  /** How many may run at once over all processes; for turns, then a space and for how long one may last, ms, 0 for any time; "" for any number. */
+  /** How many may run at once over all processes; if it has turns, then a space and for how long one may last, ms, 0 for any time; "" for any number. */
   readonly total: string;
 }
 

@@ -151,7 +151,8 @@ register_hot('reserve', { 'allow-oom' }, function(keys, args)
     is_full = is_full and count == wanted
   end
 
-  local entries = Start.take(call, queue, count, keyed, undecided)
+  local kind = Total.longest_turn(q[6]) and 'tasks'
+  local entries = Start.take(call, queue, count, keyed, undecided, kind)
   local ids, last_fence, first_fence = Start.start(call, request, entries, tonumber(fence or 0), keyed, hand)
   local started = #ids
   if started > 0 then
@@ -160,6 +161,8 @@ register_hot('reserve', { 'allow-oom' }, function(keys, args)
   end
   -- Others were told that as many run as may: what this worker leaves of the slots that it has freed is theirs.
   if room and ended and room <= ended and started < room then Total.note(call, queue) end
+  -- What comes next may be a turn.
+  if kind and (ended or started > 0) then Total.note(call, queue) end
   if started < #entries / 2 then redis.call('HINCRBY', counters, Q.healed, #entries / 2 - started) end
   -- Fewer than requested, so the line is empty. Where as many run as may, whoever ends one wakes those that wait for work.
   local left = (is_full or #entries < 2 * count) and 0 or redis.call('ZCARD', startable)

@@ -57,15 +57,27 @@ local function note_starts(call, request, count)
   redis.call('PEXPIRE', starts, whole(request.span))
 end
 
+-- Of the first entries of a line, those before the first that is not of a kind: a turn, or a task for workers. An entry without a task is of
+-- both, since it must not hold up the line.
+local function leading(call, entries, kind)
+  for n = 1, #entries, 2 do
+    local state, turn = unpack(redis.call('HMGET', task_key(call, entries[n]), STATE, F.turn))
+    if state and (turn and 'turns' or 'tasks') ~= kind then return { unpack(entries, 1, n - 1) } end
+  end
+  return entries
+end
+
 -- Takes the first entries (ids and scores) out of the line.
 --   undecided  see Start.rekey
-function Start.take(call, queue, count, keyed, undecided)
+--   kind       in a queue with turns, which to take: "turns" or "tasks", as far as they are in front; otherwise nil
+function Start.take(call, queue, count, keyed, undecided, kind)
   if count == 0 then return {} end
-  if not keyed and not undecided then return redis.call('ZPOPMIN', K.waiting(call, queue), count) end
+  if not keyed and not undecided and not kind then return redis.call('ZPOPMIN', K.waiting(call, queue), count) end
   local startable = keyed and K.startable(call, queue) or K.waiting(call, queue)
   local entries
-  if undecided then
-    entries = redis.call('ZRANGEBYSCORE', startable, '-inf', undecided, 'WITHSCORES', 'LIMIT', 0, count)
+  if undecided or kind then
+    entries = redis.call('ZRANGEBYSCORE', startable, '-inf', undecided or '+inf', 'WITHSCORES', 'LIMIT', 0, count)
+    if kind then entries = leading(call, entries, kind) end
     for n = 1, #entries, 2 do redis.call('ZREM', startable, entries[n]) end
   else
     entries = redis.call('ZPOPMIN', startable, count)
@@ -115,7 +127,7 @@ function Start.start(call, request, entries, last_fence, keyed, hand)
       end
       redis.call('HSET', key, STATE, RUNNING, RUN, new_run(call, fence, fence_text, attempts, score, worker_end, request.ahead))
       if turn then
-        Turns.call(call, id, key, turn, listeners, webhook)
+        Turns.call(call, id, listeners, webhook)
       else
         -- A worker over HTTP can renew without repeating the length.
         if not lane then redis.call('HSET', key, F.lease, request.lease) end

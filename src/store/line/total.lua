@@ -3,12 +3,12 @@
 -- workers are told that they may ask again.
 local Total = {}
 
--- The total of a queue, nil for none. declared, set: its fields; "total longest" of a queue of turns.
+-- The total of a queue, nil for none. declared, set: its fields; "total longest" of a queue with turns.
 function Total.of(declared, set)
   return tonumber(set or (declared and string.match(declared, '^%d+')) or nil)
 end
 
--- For how long a turn of the queue lasts at most, ms, 0 for any time; nil if it is not a queue of turns.
+-- For how long a turn of the queue lasts at most, ms, 0 for any time; nil if it has no turns.
 function Total.longest_turn(declared)
   return tonumber(declared and string.match(declared, ' (%d+)$') or nil)
 end
@@ -34,10 +34,10 @@ function Total.free(call, queue, id)
   Total.note(call, queue)
 end
 
--- Workers that found all slots taken wait for work.
-local function wake(call, queue, total, keyed)
-  local startable = keyed and K.startable(call, queue) or K.waiting(call, queue)
-  if Total.room(call, queue, total) == 0 or redis.call('ZCARD', startable) == 0 then return end
+-- There is room: workers that found all slots taken wait for work. Not for a turn, which no worker takes.
+function Total.wake(call, queue, keyed)
+  local first = redis.call('ZRANGE', keyed and K.startable(call, queue) or K.waiting(call, queue), 0, 0)[1]
+  if not first or redis.call('HEXISTS', K.task(call, first), F.turn) == 1 then return end
   redis.call('ZADD', K.wake(call, queue), 0, '1')
   Notices.work(call, queue, C.passedOn)
 end
@@ -53,8 +53,8 @@ function Total.close(call)
     local total, longest = Total.of(declared, set), Total.longest_turn(declared)
     if longest then
       Turns.begin(call, queue, total, longest)
-    elseif total then
-      wake(call, queue, total, keyed)
+    elseif total and Total.room(call, queue, total) > 0 then
+      Total.wake(call, queue, keyed)
     end
   end
 end

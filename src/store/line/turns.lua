@@ -1,6 +1,7 @@
--- A queue of turns has a total and no handler: its tasks are turns of callers who work themselves. Every script that frees a slot or lets a
--- turn join begins the next ones. A turn that runs has no worker. Its lease ends when it has lasted as long as any may; its presence, an
--- entry in K.deadlines like that of any task, ends it before if its holder stops looking.
+-- Some tasks are turns of callers who work themselves: all of a queue of turns, which has no handler, and in the queue of a gateway those
+-- that come in by its door, where others wait for workers in the same line. Such a queue has a total. Every script that frees a slot or lets
+-- a task join begins the turns that are in front, and wakes workers for what comes then. A turn that runs has no worker. Its lease ends when
+-- it has lasted as long as any may; its presence, an entry in K.deadlines like that of any task, ends it before if its holder stops looking.
 local Turns = {}
 
 local whole = Number.whole
@@ -16,21 +17,31 @@ function Turns.end_of_lease(at, longest)
 end
 
 -- A task is called: it is the turn of whoever submitted it, in whatever process they wait.
-function Turns.call(call, id, key, longest, listeners, webhook)
-  redis.call('HSET', key, F.turn, whole(longest), F.extra, '1')
+function Turns.call(call, id, listeners, webhook)
   if listeners then Notices.to_all(call, id, S.running, listeners) end
   if webhook then Follow.tell_webhook(call, id, S.running, webhook) end
 end
 
--- Begins as many turns of a queue as there is room for. Returns after how many ms more may begin: 0 if there are too many for one call,
--- nil if that depends on something else than time.
+-- While a queue rests, its circuit breaker being open, one turn at a time finds out whether that may end. Returns how many may begin, and
+-- else in how many ms one may.
+local function while_resting(call, queue, rest, count)
+  local left = tonumber(string.match(rest, '^%d+ (%d+)') or 0) - call.now
+  if left > 0 then return 0, left end
+  return redis.call('ZCARD', K.leases(call, queue)) == 0 and math.min(1, count) or 0
+end
+
+-- Begins as many turns of a queue as are in front of its line and there is room for. Returns after how many ms more may begin: 0 if there are
+-- too many for one call, nil if that depends on something else than time.
 function Turns.begin(call, queue, total, longest)
-  local count = math.min(MAX_BEGUN, Total.room(call, queue, total))
+  local room = Total.room(call, queue, total)
+  local count = math.min(MAX_BEGUN, room)
   if count == 0 or redis.call('EXISTS', K.waiting(call, queue)) == 0 then return nil end
   local key = K.queue(call, queue)
-  local paused, fence, limit, rekey_from, set_rate, declared_rate =
-    unpack(redis.call('HMGET', key, Q.paused, Q.fence, Q.keyed, Q.rekey, Q.setRate, Q.rate))
+  local paused, fence, limit, rekey_from, set_rate, declared_rate, rest =
+    unpack(redis.call('HMGET', key, Q.paused, Q.fence, Q.keyed, Q.rekey, Q.setRate, Q.rate, Q.rest))
   if paused == '1' then return nil end
+  local rested
+  if rest then count, rested = while_resting(call, queue, rest, count) end
   local rate, span = string.match(set_rate or declared_rate or '', '^(%d+) (%d+)$')
   local request = { queue = queue, worker = '', turn = longest, rate = tonumber(rate or nil), span = tonumber(span or nil) }
   local keyed = limit and Keyed.limit(call, queue, limit)
@@ -40,15 +51,17 @@ function Turns.begin(call, queue, total, longest)
   if request.rate then count, pause = Start.allowed_by_rate(call, request, count) end
   local begun, last_fence = 0, tonumber(fence or 0)
   repeat
-    local entries = Start.take(call, queue, count - begun, keyed, undecided)
+    local entries = Start.take(call, queue, count - begun, keyed, undecided, 'turns')
     local ids, fence_now = Start.start(call, request, entries, last_fence, keyed)
     begun, last_fence = begun + #ids, fence_now
     -- An entry without a task must not cost anybody the turn.
     local healed = #entries / 2 - #ids
     if healed > 0 then redis.call('HINCRBY', key, Q.healed, healed) end
   until healed == 0
-  redis.call('HSET', key, Q.fence, whole(last_fence))
-  return begun == MAX_BEGUN and 0 or pause and pause > 0 and pause or nil
+  if begun > 0 then redis.call('HSET', key, Q.fence, whole(last_fence)) end
+  if begun == MAX_BEGUN then return 0 end
+  if begun < room then Total.wake(call, queue, keyed) end
+  return rested or pause and pause > 0 and pause or nil
 end
 
 -- The same for a queue that may be none of turns.

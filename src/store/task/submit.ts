@@ -37,6 +37,8 @@ export interface SubmitItem {
   readonly dropInput: boolean;
   /** The task whose input is submitted again; left out for none. */
   readonly original?: string | undefined;
+  /** Of a turn: for how long it may last, ms, 0 for any time; left out for a task of workers. */
+  readonly turn?: number | undefined;
   /** The process to notify of its end; left out or "" for none. */
   readonly listener?: string;
   /** "weight key" in a fair line; left out in any other. */
@@ -112,7 +114,7 @@ interface SubmittedBatch {
 
 const { query: _, ...DEFAULTS } = SUBMIT_DEFAULTS;
 const NAMES = Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[];
-const BESIDE = names<SubmitItem>("query", "mediaType", "caller", "undo", "dropInput", "original", "group");
+const BESIDE = names<SubmitItem>("query", "mediaType", "caller", "undo", "dropInput", "original", "group", "turn");
 
 /** The values that tasks submitted together mostly share: the options of their callers, "" for the default, and some others. */
 const OPTIONS = [...NAMES, ...BESIDE];

@@ -7,13 +7,17 @@ import type { GivenSubmission } from "../../shared/submission.ts";
 
 const STEPS = 150;
 const HOUR_MS = 3_600_000;
-const TURNS = { total: 2, turns: { longestMs: HOUR_MS }, attempts: 1 } as const;
+const TURNS = { total: 2, turns: { longestMs: HOUR_MS, all: true }, attempts: 1 } as const;
+/** A line in which tasks for workers stand, too. */
+const MIXED = { ...TURNS, turns: { longestMs: HOUR_MS, all: false } } as const;
 
-type LineKind = "plain" | "fair" | "keyed";
+type LineKind = "plain" | "fair" | "keyed" | "mixed" | "mixed and keyed";
 const KINDS: Readonly<Record<LineKind, Partial<QueueSettings>>> = {
   plain: TURNS,
   fair: TURNS,
   keyed: { ...TURNS, keyedConcurrency: 1 },
+  mixed: MIXED,
+  "mixed and keyed": { ...MIXED, keyedConcurrency: 1 },
 };
 
 /** What is known of a turn after a step. */
@@ -40,7 +44,10 @@ describe("turns in random order", () => {
   const play = async (kind: LineKind, random: () => number) => {
     const { engine, redis } = t;
     const pick = <T>(of: readonly T[]): T | undefined => of[Math.floor(random() * of.length)];
+    const [isKeyed, isMixed] = [kind.endsWith("keyed"), kind.startsWith("mixed")];
     const priorities = new Map<string, number>();
+    const tasks = new Set<string>();
+    const isTurn = ({ id }: Known) => !tasks.has(id);
     let [total, paused] = [TURNS.total as number, false];
     let before: readonly Known[] = [];
     let lineBefore: readonly string[] = [];
@@ -52,11 +59,13 @@ describe("turns in random order", () => {
       const who = pick(["a", "b", "c"]) ?? "a";
       const given: GivenSubmission = {
         ...{ priority, presenceMs: HOUR_MS, ...(random() < 0.2 && { delayMs: HOUR_MS }) },
-        ...(kind === "keyed" && { key: who }),
+        ...(isMixed && { byDoor: random() < 0.5 }),
+        ...(isKeyed && { key: who }),
         ...(kind === "fair" && { share: { key: who, weight: 1 } }),
       };
       const id = `t${priorities.size}`;
       priorities.set(id, priority);
+      if (given.byDoor === false) tasks.add(id);
       expect((await t.submit({ id, ...given })).verdict).to.equal("new");
     };
     /** Time has come for a task, as one of its indexes says. */
@@ -71,9 +80,17 @@ describe("turns in random order", () => {
       expect(await engine.leases.complete(turn, resultOf("x"), t.settings)).to.equal("done");
       expect(await engine.leases.complete(turn, resultOf("x"), t.settings)).to.equal("already");
     };
+    const release = async ({ id, fence }: Known) => {
+      const kept = { keepMs: HOUR_MS, tombstoneMs: HOUR_MS };
+      await engine.call("release", { queue: "jobs", id, fence: String(fence), ...kept });
+    };
     const cancel = async () => {
       const of = pick(alive("running", "waiting", "scheduled"));
-      if (of) expect(await engine.call("cancel", { id: of.id, queue: "jobs" })).to.equal("canceled");
+      if (!of) return;
+      const verdict = of.state === "running" && !isTurn(of) ? "requested" : "canceled";
+      expect(await engine.call("cancel", { id: of.id, queue: "jobs" })).to.equal(verdict);
+      // As its worker would.
+      if (verdict === "requested") await release(of);
     };
     const setTotal = async () => {
       total = 1 + Math.floor(random() * 4);
@@ -85,13 +102,17 @@ describe("turns in random order", () => {
     };
     const acts: readonly (() => Promise<void>)[] = [
       ...[submit, submit, submit, submit, done, done, done, cancel, setTotal, pause],
-      () => pass("deadlines", pick(alive("running", "waiting", "scheduled"))),
-      () => pass("leases", pick(alive("running"))),
+      () => pass("deadlines", pick([...alive("running").filter(isTurn), ...alive("waiting", "scheduled")])),
+      () => pass("leases", pick(alive("running").filter(isTurn))),
       () => pass("scheduled", pick(alive("scheduled"))),
     ];
 
     for (let step = 0; step < STEPS; step += 1) {
       await pick(acts)?.();
+      // A worker takes what it may, however often it must ask.
+      let taken = isMixed ? await t.reserve(3) : [];
+      for (; taken.length > 0; taken = await t.reserve(3))
+        for (const { id } of taken) expect(tasks.has(id), `${id} is for workers`).to.equal(true);
       const open = [...priorities.keys()].filter((id) => !before.some((known) => known.id === id && isEnded(known)));
       const seen = await Promise.all(open.map((id) => t.look(id)));
       const known = seen.map(
@@ -104,11 +125,13 @@ describe("turns in random order", () => {
       expect(await redis.zcard(t.key("leases")), what).to.equal(running.length);
       if (called.length > 0) expect(running.length, what).to.be.at.most(total);
       if (!paused && running.length < total)
-        expect(await redis.zcard(t.key(kind === "keyed" ? "startable" : "waiting")), what).to.equal(0);
+        expect(await redis.zcard(t.key(isKeyed ? "startable" : "waiting")), what).to.equal(0);
+      for (const { id, worker } of seen)
+        if (running.some((of) => of.id === id)) expect(worker !== null, `${id} has a worker`).to.equal(tasks.has(id));
       for (const { id, fence, priority } of called) {
         expect(fence, `the fence of ${id}`).to.be.above(lastFence);
         lastFence = fence;
-        if (kind === "plain") expectFirst(id, priority, known);
+        if (kind === "plain" || kind === "mixed") expectFirst(id, priority, known);
       }
       const ids = [...priorities.keys()];
       expect(
