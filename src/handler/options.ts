@@ -79,6 +79,8 @@ export interface BatchOptions {
 export interface HandlerOptions<I, R = HandlerResult, Q extends string = string, In = I> {
   /** Name of the queue: `a–z 0–9 . _ -`, 1–64 characters. */
   queue: Q;
+  /** What its tasks are for, for people and models: at most 2,000 characters. */
+  description?: string;
   /** Any Standard Schema; without one, any JSON is accepted. Not used for inputs that are bytes. */
   input?: StandardSchemaV1<In, I>;
   /** The media types accepted; unless it is JSON, the input is a Uint8Array. Default `["application/json"]`. */
@@ -197,6 +199,9 @@ const LONGEST_BATCH_WAIT_MS = 60_000;
 /** A worker that takes longer does not start: none comes. */
 export const LONGEST_WARMUP_MS = 3_600_000;
 
+/** Of a description, characters. */
+const LONGEST_DESCRIPTION = 2000;
+
 const MEDIA_RANGE = /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/;
 
 /**
@@ -216,6 +221,10 @@ export const OPTIONS = {
     if (given === undefined || typeof given?.["~standard"]?.validate === "function") return given;
     throw refuse(given, "a Standard Schema, such as z.object({…}) of zod");
   }),
+  description: option("description", "none", (given: Options["description"], refuse): string | undefined => {
+    if (given === undefined || (typeof given === "string" && given.length <= LONGEST_DESCRIPTION)) return given;
+    throw refuse(given, `text of at most ${LONGEST_DESCRIPTION} characters`);
+  }),
   consumes: option("consumes", '`["application/json"]`', (given: Options["consumes"], refuse): readonly string[] => {
     const ranges = given ?? ["application/json"];
     const lower = Array.isArray(ranges) ? ranges.map((range) => String(range).toLowerCase()) : [];
@@ -228,10 +237,7 @@ export const OPTIONS = {
   lease: option("leaseMs", "`LEASE`", duration(1000, LONGEST_TIMER_MS)),
   resultTtl: option("resultTtlMs", "`RESULT_TTL`", duration()),
   tombstoneTtl: option("tombstoneTtlMs", "`TOMBSTONE_TTL`", duration()),
-  keepInput: option("keepInput", "true", (given: Options["keepInput"], refuse): boolean => {
-    if (given === undefined || typeof given === "boolean") return given ?? true;
-    throw refuse(given, "true or false");
-  }),
+  keepInput: option("keepInput", "true", flag(true)),
   concurrency: option("concurrency", "`CONCURRENCY`", readConcurrency, ["each", "total"]),
   maxLost: option("maxLost", String(HANDLER_DEFAULTS.maxLost), count(0)),
   rate: option("rate", "none", readRate, ["max", "per"]),
@@ -268,6 +274,13 @@ function option<As extends string, Given, Read>(
   members: readonly string[] = [],
 ) {
   return { as, fallback, read, members };
+}
+
+function flag(otherwise: boolean) {
+  return (given: boolean | undefined, refuse: Refuse): boolean => {
+    if (given === undefined || typeof given === "boolean") return given ?? otherwise;
+    throw refuse(given, "true or false");
+  };
 }
 
 function duration(minMs = 1, maxMs = LONGEST_MS) {

@@ -6,7 +6,17 @@ import { type HandlerOptions, OPTIONS } from "./options.ts";
 export interface TurnsOptions<I = unknown, Q extends string = string, In = I>
   extends Pick<
     HandlerOptions<I, unknown, Q, In>,
-    "queue" | "input" | "label" | "fair" | "keyed" | "limit" | "presence" | "targetWait" | "resultTtl" | "tombstoneTtl"
+    | "queue"
+    | "description"
+    | "input"
+    | "label"
+    | "fair"
+    | "keyed"
+    | "limit"
+    | "presence"
+    | "targetWait"
+    | "resultTtl"
+    | "tombstoneTtl"
   > {
   /** How many turns are taken at once, over all callers and processes; default 1. */
   slots?: number;
@@ -15,6 +25,7 @@ export interface TurnsOptions<I = unknown, Q extends string = string, In = I>
 }
 
 const LINE = [
+  "description",
   "input",
   "label",
   "fair",

@@ -12,6 +12,7 @@ const REPORTS = 10;
  */
 export const count = defineHandler({
   queue: "default",
+  description: "Counts seconds, one task at a time: to try a line.",
   input: z.strictObject({
     seconds: z
       .number()

@@ -8,6 +8,7 @@ import { eta, rateLimit } from "./task.ts";
 
 export const queue = z.object({
   name: text,
+  description: text.nullable().describe("What its tasks are for, as its handler says."),
   own: flag.describe("One of the server's own queues, for webhooks or undo."),
   orphaned: flag.describe(
     "No process has a handler for it any more, and no worker that served it is alive: its tasks will not run.",

@@ -17,6 +17,7 @@ const queue = (name: string, more: Partial<Queue> = {}): Queue => ({
   eta: { seconds: 7500, low: 1, high: 2, basis: "history", samples: 9 },
   ...{
     order: "arrival",
+    description: null,
     limit: null,
     resting: null,
     slotsWanted: null,

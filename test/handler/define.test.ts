@@ -114,6 +114,7 @@ describe("defineHandler", () => {
       [{ fair: { by: () => "", weight: 3 as never } }, "fair.weight is 3, expected a function"],
       [{ targetWait: "0s" }, 'targetWait is "0s", expected a duration'],
       [{ warmup: "2h" }, 'warmup is "2h", expected a duration'],
+      [{ description: 3 as never }, "description is 3, expected text of at most 2000 characters"],
       [{ maxLost: -1 }, "maxLost is -1, expected a whole number from 0"],
       [{ consumes: [] }, "consumes is [], expected media types"],
       [{ consumes: "image/*" }, 'consumes is "image/*", expected media types'],

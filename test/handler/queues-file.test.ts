@@ -110,7 +110,7 @@ describe("queues.json", () => {
     [
       "with an option that needs code",
       { embed: { isolate: true } },
-      'queue "embed": there is no option "isolate", expected one of input, consumes, attempts',
+      'queue "embed": there is no option "isolate", expected one of input, description, consumes, attempts',
     ],
     [
       "with slots in each worker",
@@ -120,7 +120,7 @@ describe("queues.json", () => {
     [
       "with turns that have an option of workers",
       { gpu: { turns: 1, lease: "5s" } },
-      'queue "gpu": there is no option "lease", expected one of turns, longest, input',
+      'queue "gpu": there is no option "lease", expected one of turns, longest, description, input',
     ],
     [
       "with turns without a slot",
@@ -136,7 +136,7 @@ describe("queues.json", () => {
     [
       "with turns that have slots of workers",
       { gpu: { turns: 1, concurrency: { total: 2 } } },
-      'queue "gpu": there is no option "concurrency", expected one of turns, longest, input',
+      'queue "gpu": there is no option "concurrency", expected one of turns, longest, description, input',
     ],
     [
       "with a longest time of what has no turns",

@@ -164,7 +164,8 @@ function toQueueOf(handler: Handler, submitTo: DescribedRoute): DescribedRoute {
   const { queue } = handler;
   const path = submitTo.path.replace(":queue", queue);
   const summary = `Submit to the queue ${queue}`;
-  return { ...submitTo, name: `submit-${queue}`, path, summary, body: inputBody(handler) };
+  const description = [handler.description, submitTo.description].filter(Boolean).join("\n\n");
+  return { ...submitTo, name: `submit-${queue}`, path, summary, description, body: inputBody(handler) };
 }
 
 /** The operations of routes, by path and method. */

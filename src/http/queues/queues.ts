@@ -123,6 +123,7 @@ function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
   const handler = api.handlers.get(queue) ?? api.ownHandlers.get(queue);
   return {
     name: queue,
+    description: handler?.description ?? null,
     own: isInternalQueue(queue),
     orphaned: api.engine.queues.isOrphaned(row),
     paused: snapshot.paused,

@@ -64,11 +64,15 @@ describe("queues over HTTP", () => {
     expect(await gauge("default")).to.equal("0");
   });
 
-  it("show what they accept: media types, and the JSON Schema of the input if there is one", async () => {
+  it("show what they are for and what they accept: media types, and the JSON Schema of the input if there is one", async () => {
     const { json } = await server.send("/v1/queues/checked");
     expect(json.consumes).to.deep.equal(["application/json"]);
     expect(json.input).to.deep.include({ type: "object" });
     expect(json.input.properties.width).to.include({ type: "integer", minimum: 1, maximum: 100 });
+    const described = "Answers with what it got.";
+    expect((await server.send("/v1/queues/default")).json.description).to.equal(described);
+    const { paths } = (await server.send("/openapi.json")).json;
+    expect(paths["/v1/queues/default/requests"].post.description).to.include(described);
     expect((await server.send("/v1/queues/images")).json).to.deep.include({ consumes: ["image/*"], input: null });
   });
 });

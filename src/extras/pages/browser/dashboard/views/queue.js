@@ -69,7 +69,7 @@ function Shown({ known: { queue, at, past, page, errors } }) {
     setForm("closed");
     formButton.current?.focus();
   };
-  const { name, actions, resting, turns } = queue;
+  const { name, description, actions, resting, turns } = queue;
   const tab = shownTab();
   const submit = html`
     <button type="button" id="submit-task" ref=${formButton} aria-expanded=${form === "open"}
@@ -81,6 +81,7 @@ function Shown({ known: { queue, at, past, page, errors } }) {
       <p class="summary">${asOf(at)}</p>
       <div class="buttons">${actions.includes("submit") && submit}${adjustButtons(queue, desk)}${pauseButton(queue, desk)}</div>
     </div>
+    ${description && html`<p class="summary">${description}</p>`}
     ${
       resting &&
       html`
