@@ -6,6 +6,8 @@ import type { QueueRow } from "./store/line/queue.ts";
 export interface Running {
   /** Where it listens; undefined for a worker without PORT. */
   readonly url: string | undefined;
+  /** Its doors, a line of text for each: where it listens, and what is behind it. */
+  readonly doors: readonly string[];
   readonly queues: readonly string[];
   /** Which store, and where its data is. */
   readonly store: string;

@@ -12,7 +12,8 @@ import { EXTENSIONS, partsOf } from "./extras/extras.ts";
 import type { Handler } from "./handler/define.ts";
 import { inEachPartition } from "./handler/internal-queues.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
-import { createApp, createHealthApp } from "./http/app.ts";
+import { answering, createApp, createHealthApp } from "./http/app.ts";
+import type { Door } from "./http/extension.ts";
 import { openSecurity } from "./http/security.ts";
 import { HttpServer } from "./http/server/server.ts";
 import { Streams } from "./http/server/streams.ts";
@@ -110,7 +111,9 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
             ...config,
             handlersDir,
           });
-    let server: HttpServer | undefined;
+    /** That of the API, and the doors. */
+    const servers: HttpServer[] = [];
+    const doors: Door[] = [];
     let reload = () => {};
     if (config.port !== undefined) {
       const api = {
@@ -133,15 +136,19 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       reload = () => security.keyRing?.reload();
       const options = { ...config, extensions, security, idSecret: secret };
       const app = config.role === "worker" ? createHealthApp(api, options) : createApp(api, options);
-      server = new HttpServer(app, { ...config, port: config.port, log, stopping, closing });
+      servers.push(new HttpServer(app, { ...config, port: config.port, log, stopping, closing }));
+      const answer = answering(api, options);
+      if (config.role !== "worker")
+        doors.push(...extensions.flatMap((extension) => extension.doors?.(api, answer) ?? []));
+      servers.push(...doors.map(({ server }) => server));
     }
-    const stopServer: Stop = (leftMs) => server?.stop(leftMs, replaced);
+    const stopServer: Stop = (leftMs) => Promise.all(servers.map((server) => server.stop(leftMs, replaced)));
     const stopWorker: Stop = (leftMs) => worker?.stop(leftMs);
     // The API stops first, while the worker continues with the tasks that callers wait for. The server of a worker only serves
     // probes and metrics, which should still work while it drains, so it stops last.
     started.push(...(config.role === "worker" ? [stopServer, stopWorker] : [stopWorker, stopServer]));
     started.push(() => stopping.abort());
-    await server?.start();
+    for (const server of servers) await server.start();
     await worker?.start();
     if (config.role !== "worker") {
       const detail = `${hostname()}:${process.pid}, role ${config.role}, version ${packageVersion()}`;
@@ -149,12 +156,13 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       void engine.events.note({ kind: "server-started", detail });
     }
     return {
-      url: server && `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${server.port}`,
+      url: servers[0]?.url,
+      doors: doors.map((door) => door.describe()),
       queues: [...handlers.keys()],
       store: store.description,
       stuck: worker?.stuck,
       reload,
-      busy: async () => ({ tasks: worker?.running ?? 0, connections: (await server?.connections()) ?? 0 }),
+      busy: async () => ({ tasks: worker?.running ?? 0, connections: await connectionsOf(servers) }),
       figures: () => engine.queues.figures([...all.keys()]),
       stop: unwind,
     };
@@ -162,6 +170,11 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     await unwind();
     throw error;
   }
+}
+
+async function connectionsOf(servers: readonly HttpServer[]): Promise<number> {
+  const counts = await Promise.all(servers.map((server) => server.connections()));
+  return counts.reduce((all, count) => all + count, 0);
 }
 
 /** The outcome of some work, unless the signal fires before. */

@@ -35,15 +35,9 @@ export function createHealthApp(
   return assemble(probeRoutes(api), api, options);
 }
 
-function assemble(
-  routes: readonly Route[],
-  api: Pick<Api, "log" | "engine" | "stopping">,
-  { trustProxy, servedHosts, security, idSecret, extensions }: AppOptions,
-): Koa {
-  // Of X-Forwarded-For only the last address: our proxy added it, and everything before it is from the caller.
-  const app = new Koa({ proxy: trustProxy, maxIpsCount: 1 });
-  const around = extensions.flatMap((extension) => extension.around ?? []);
-  const answer = answerRequests(api, { ...security, servedHosts, idSecret, around });
+function assemble(routes: readonly Route[], api: Pick<Api, "log" | "engine" | "stopping">, options: AppOptions): Koa {
+  const app = newKoa(options);
+  const answer = answering(api, options);
   app.use(routing(routes, answer));
   // Requests without a route are checked, counted and logged too, then answered with 404, 405 or, for OPTIONS, the methods.
   app.use(answer);
@@ -51,6 +45,21 @@ function assemble(
   // Only errors of sockets reach this, e.g. of a client that disconnected during an answer.
   app.on("error", (error: unknown) => api.log.debug({ err: error }, "http: connection error"));
   return app;
+}
+
+/** An application without routes. */
+export function newKoa({ trustProxy }: Pick<AppOptions, "trustProxy">): Koa {
+  // Of X-Forwarded-For only the last address: our proxy added it, and everything before it is from the caller.
+  return new Koa({ proxy: trustProxy, maxIpsCount: 1 });
+}
+
+/** What every request passes. */
+export function answering(
+  api: Pick<Api, "log" | "engine" | "stopping">,
+  { servedHosts, security, idSecret, extensions }: AppOptions,
+): AnswerRequest {
+  const around = extensions.flatMap((extension) => extension.around ?? []);
+  return answerRequests(api, { ...security, servedHosts, idSecret, around });
 }
 
 /**

@@ -1,8 +1,10 @@
 import type { Middleware } from "koa";
 import type { Api } from "./api.ts";
 import type { OpenGroup } from "./batches/batch-verdicts.ts";
+import type { AnswerRequest } from "./middleware/request.ts";
 import type { DescribedExtension } from "./openapi/document.ts";
 import type { Route } from "./route.ts";
+import type { HttpServer } from "./server/server.ts";
 import type { Pages } from "./task/pages.ts";
 import type { TimelineSource } from "./task/timeline.ts";
 
@@ -17,4 +19,16 @@ export interface ApiExtension extends DescribedExtension, TimelineSource {
   readonly pages?: Pages;
   /** Done around the answer to every request. */
   readonly around?: Middleware;
+  /**
+   * Further servers of a process that accepts tasks.
+   * @param answer what every request of theirs passes, too
+   */
+  doors?(api: Api, answer: AnswerRequest): readonly Door[];
+}
+
+/** A further server. */
+export interface Door {
+  readonly server: HttpServer;
+  /** Where it listens and what is behind it, for people; once it listens. */
+  describe(): string;
 }

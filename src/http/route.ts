@@ -23,8 +23,10 @@ interface Served {
   readonly scopes: readonly Scope[] | "any" | "none";
   /** A signed link to the task or group `:id` opens it without an API key. */
   readonly signedLink?: LinkKind;
-  /** Submits a task. Its id is the `:id` of the path, or comes from Idempotency-Key or X-Request-Id: see request-id.ts. */
-  readonly submits?: "under the path's id" | "under the caller's key";
+  /** Submits a task. Its id is the `:id` of the path, or comes from Idempotency-Key or X-Request-Id: see request-id.ts; or nobody chooses it. */
+  readonly submits?: "under the path's id" | "under the caller's key" | "under a new id";
+  /** The header in which a caller may send its API key if Authorization is for somebody else, in lower case. */
+  readonly keyHeader?: string;
   /** It may change something, although its method is safe. */
   readonly effects?: true;
   /** Its answer is that of another API, also to HEAD. */
@@ -35,6 +37,14 @@ interface Served {
   run(ctx: Context): Promise<void> | void;
   /** Answers a browser with a page in place of a problem document; false if it has none for this one. */
   showProblem?(ctx: Context, error: ProblemError): boolean;
+  /** Answers with a problem in another form than that of a problem document. */
+  writeProblem?(ctx: Context, problem: ReplyProblem): void;
+}
+
+/** A problem document, with its status. */
+export interface ReplyProblem {
+  readonly status: number;
+  readonly document: Readonly<Record<string, unknown>>;
 }
 
 /** How OpenAPI describes a route. What follows from {@link Served} is not repeated. */

@@ -19,6 +19,7 @@ const GRACE_MS = 15_000;
 /** A process that has started. */
 export interface Ready {
   readonly url: string | undefined;
+  readonly doors: readonly string[];
   readonly queues: readonly string[];
 }
 
@@ -106,13 +107,13 @@ export async function startFleet(
     signal.throwIfAborted();
     // The first starts alone, so that a configuration error is reported only once.
     const [first, ...others] = all;
-    const { url, queues } = (await first?.start()) ?? { url: undefined, queues: [] };
+    const { url, doors, queues } = (await first?.start()) ?? { url: undefined, doors: [], queues: [] };
     signal.throwIfAborted();
     await Promise.all(others.map((member) => member.start()));
     const reload = () => {
       replacing = replacing.then(replaceAll);
     };
-    return { url, queues, store: store.description, reload, stop };
+    return { url, doors, queues, store: store.description, reload, stop };
   } catch (error) {
     await stop();
     throw error;

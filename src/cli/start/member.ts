@@ -49,7 +49,7 @@ try {
   });
   const running = await starting;
   endWhenStuck(running, log);
-  tell({ ready: { url: running.url, queues: running.queues } });
+  tell({ ready: { url: running.url, doors: running.doors, queues: running.queues } });
 } catch (error) {
   if (!(error instanceof StartError || error instanceof CommandError)) throw error;
   tell({ refusal: messageOf(error) });

@@ -84,5 +84,5 @@ function greeting(running: Running, { role, apiKeys, apiKeysFile }: Config): str
       ].join(" ")
     : `try: curl${key} ${running.url}/v1/queues`;
   const dashboard = `dashboard: ${running.url}/dashboard`;
-  return [running.store, queues, `paihao ${role} is ready on ${running.url}`, dashboard, sample];
+  return [running.store, queues, ...running.doors, `paihao ${role} is ready on ${running.url}`, dashboard, sample];
 }

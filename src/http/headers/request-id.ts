@@ -26,7 +26,7 @@ export interface IdSource {
  * The correlation id of a request, which is the id of the task if it submits one. With an Idempotency-Key it is derived from
  * caller, queue and key, so that the same key leads to the same task without a look-up, and from the deployment's secret, so
  * that others cannot compute it and take it first. A PUT and an allocated task have it in their path. Otherwise it is a valid
- * X-Request-Id, or a new id. An invalid header is never used, since the id goes into logs and headers. Whatever is not the caller's own
+ * X-Request-Id, or a new id; a new one wherever two requests must never be taken for one. An invalid header is never used, since the id goes into logs and headers. Whatever is not the caller's own
  * choice leads to the partition of the queue.
  */
 export function requestIdOf(request: IdSource, caller: string | null, secret: IdSecret, keys: Keys): string {
@@ -39,7 +39,8 @@ export function requestIdOf(request: IdSource, caller: string | null, secret: Id
     const text = JSON.stringify([caller, queue ?? DEFAULT_QUEUE, bare]);
     return keys.idIn(keys.partitionOfQueue(queue ?? DEFAULT_QUEUE), (n) => derivedId(text, secret.value, n));
   }
-  if (sent !== undefined && mayBeChosen(String(sent))) return String(sent);
+  const isNew = submits === "under a new id";
+  if (!isNew && sent !== undefined && mayBeChosen(String(sent))) return String(sent);
   if (submits === undefined) return randomUUID();
   // A task that is submitted again names its partition itself, by its id.
   const isAgain = queue === undefined && id !== undefined;

@@ -15,7 +15,12 @@ const BASIC = /^basic +([A-Za-z0-9+/]+=*)$/i;
 export function sentAccess(ctx: Context, keyRing: KeyRing, signer: LinkSigner | undefined): Access {
   const header = ctx.get("Authorization");
   const key = BEARER.exec(header)?.[1] ?? (mayBeBrowser(ctx) ? passwordOf(header) : undefined);
-  return keyAccess(key === undefined ? undefined : keyRing.find(key), header !== "", signer);
+  const entry = key === undefined ? undefined : keyRing.find(key);
+  const name = entry ? undefined : routeOf(ctx)?.keyHeader;
+  if (name === undefined)
+    return { ...keyAccess(entry, header !== "", signer), ...(entry && { sentIn: "authorization" }) };
+  const other = ctx.get(name);
+  return { ...keyAccess(other === "" ? undefined : keyRing.find(other), header + other !== "", signer), sentIn: name };
 }
 
 /** The password of basic credentials, whatever the user name. */

@@ -5,6 +5,7 @@ import { type ErrorCode, errorEntry, ProblemError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { AnyProblem } from "../../wire/problem.ts";
 import { linkTo, prefixOf, type Sender } from "../request/forwarded.ts";
+import { type ReplyProblem, routeOf } from "../route.ts";
 
 /** A problem document of the catalogue (RFC 9457). */
 export type ProblemDocument = AnyProblem & { readonly title: string };
@@ -53,17 +54,14 @@ export function replyProblem(
   replyDocument(ctx, { status: errorEntry(code).status, document });
 }
 
-/** Answers with a problem document. */
-export function replyDocument(ctx: Context, { status, document }: ReplyProblem): void {
+/** Answers with a problem document, unless the route has another form for it. */
+export function replyDocument(ctx: Context, problem: ReplyProblem): void {
+  const write = routeOf(ctx)?.writeProblem;
+  if (write) return write(ctx, problem);
+  const { status, document } = problem;
   ctx.status = status;
   ctx.type = PROBLEM_TYPE;
   ctx.body = JSON.stringify(document);
-}
-
-/** A problem document, with its status. */
-export interface ReplyProblem {
-  readonly status: number;
-  readonly document: Readonly<Record<string, unknown>>;
 }
 
 /** A problem that is not in the catalogue, since its status says everything (RFC 9457 §4.2.1). */

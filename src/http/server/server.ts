@@ -1,5 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
@@ -50,6 +50,13 @@ export interface HttpServerOptions {
   readonly stopping?: AbortController;
   /** Aborted when the time for responses is over: waiting callers get the current state. */
   readonly closing?: AbortController;
+  /** What names its port, for errors. Default: PORT. */
+  readonly setting?: string;
+  /**
+   * The application passes on what is for somebody else: it answers expectations itself, and gets upgrades, with the rest of their first
+   * packet. Its responses then have no socket of their own.
+   */
+  readonly forwards?: (req: IncomingMessage, res: ServerResponse, head: Buffer) => void;
 }
 
 /** An HTTP server that stops gracefully: it answers pending requests and closes idle connections. */
@@ -57,6 +64,7 @@ export class HttpServer implements Role {
   readonly #server: Server;
   readonly #host: string;
   readonly #port: number;
+  readonly #setting: string;
   readonly #stopping: AbortController;
   readonly #closing: AbortController;
   #stopped: Promise<void> | undefined;
@@ -92,15 +100,24 @@ export class HttpServer implements Role {
       if (socket.writableLength > 0 || pipelines.get(socket)?.latest === undefined) socket.destroy();
     });
     if (options.maxConnections !== undefined) this.#bound(options.maxConnections, options.log);
+    const { forwards } = options;
     this.#server.on("checkContinue", (req: IncomingMessage, res: ServerResponse) => {
-      continueWhenRead(req, res);
+      if (!forwards) continueWhenRead(req, res);
       onRequest(req, res);
     });
+    if (forwards)
+      this.#server.on("upgrade", (req: IncomingMessage, socket: Socket, head: Buffer) => {
+        socket.setTimeout(0);
+        const res = new ServerResponse(req);
+        res.assignSocket(socket);
+        forwards(req, res, head);
+      });
     // Other expectations are ignored (RFC 9110 §10.1.1); Node would answer 417 by itself, without our headers and in no order.
     this.#server.on("checkExpectation", onRequest);
     this.#server.on("clientError", (error, socket) => refuse(error, socket, pipelines.get(socket)?.latest));
     this.#host = options.host;
     this.#port = options.port;
+    this.#setting = options.setting ?? "PORT";
   }
 
   #bound(maxConnections: number, log: Logger | undefined): void {
@@ -116,6 +133,12 @@ export class HttpServer implements Role {
   /** The actual port, even if 0 was configured. */
   get port(): number {
     return (this.#server.address() as AddressInfo | null)?.port ?? this.#port;
+  }
+
+  /** Where it listens. */
+  get url(): string {
+    const host = this.#host;
+    return `http://${host.includes(":") ? `[${host}]` : host}:${this.port}`;
   }
 
   /** How many connections are open. */
@@ -189,10 +212,12 @@ export class HttpServer implements Role {
   #startError(error: NodeJS.ErrnoException): StartError {
     const where = `${this.#host}:${this.#port}`;
     if (error.code === "EADDRINUSE") {
-      return new StartError(`PORT is ${this.#port}, but ${where} is taken by another process; expected a free port`);
+      return new StartError(
+        `${this.#setting} is ${this.#port}, but ${where} is taken by another process; expected a free port`,
+      );
     }
     if (error.code === "EACCES")
-      return new StartError(`PORT is ${this.#port}, but this user may not listen on ${where}`);
+      return new StartError(`${this.#setting} is ${this.#port}, but this user may not listen on ${where}`);
     return new StartError(`cannot listen on ${where}: ${error.message}`, { cause: error });
   }
 }

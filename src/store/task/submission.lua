@@ -252,6 +252,7 @@ local function submit_one(call, batch, group, state, n)
   count_newcomer(state.before, class)
   state.waiting = state.waiting + 1
   state.joined = state.joined + 1
+  if group.options.turn then batch.turns[#batch.verdicts + 1] = id end
   return 'new ' .. S.waiting .. ' ' .. index .. ' ' .. call.now_text .. turn
 end
 

@@ -1,7 +1,7 @@
 -- Stores tasks and puts them in line; replaces the input of one that waits.
 --
 -- A batch is {args, verdicts, queues (in the order in which they are met), states (of each queue), webhooks, open (whether a group of
--- group.lua takes members)}. A group is here what consecutive tasks have in common.
+-- group.lua takes members), turns (their ids, at the places of their verdicts)}. A group is here what consecutive tasks have in common.
 
 local whole = Number.whole
 local ARGS, GROUP, OPTIONS, ANSWER = Layout.submit.args, Layout.submit.group, Layout.submit.options, Layout.submit.answer
@@ -32,7 +32,7 @@ local function read_group(call, args, at)
     group.options, group.class, group.delay = options, tonumber(options.priority) or C.defaultPriority, Submission.delay(call, options)
     group.max, group.deadline = tonumber(options.maxIndex), tonumber(options.deadlineMs)
     group.alone = options.dryRun or group.max or group.delay > 0 or options.webhook or group.deadline or options.presenceMs
-      or options.group
+      or options.group or options.turn
     at = at + OPTIONS.width
   end
   group.ids, group.inputs = at, at + count
@@ -136,13 +136,14 @@ end
 
 -- Returns the snapshot of each queue after the call; and in one string a line of text for each task, "verdict state index created", for a
 -- new one in a keyed line also its turn (see keyed.lua), with nothing for a missing member; or "+n" for n more tasks like the one before,
--- each with the next index; a scheduled one has in how many ms it is due. The verdicts: "new", "replay" (the same submission), "conflict"
--- (another input), "elsewhere" (another queue), "foreign" (another caller's), "full", "webhooks-full" (it has a webhook, and too many
--- deliveries wait), "long" (index above `maxIndex`), "late" (its deadline would pass before it is due), "far" (it is due later than any may
--- be), "too-many" (too many of its key wait; the rest: see Keyed.refusal), "closed" (its group accepts no more members), "dry".
+-- each with the next index; a scheduled one has in how many ms it is due, and a turn that has begun its fence. The verdicts: "new", "replay"
+-- (the same submission), "conflict" (another input), "elsewhere" (another queue), "foreign" (another caller's), "full", "webhooks-full" (it
+-- has a webhook, and too many deliveries wait), "long" (index above `maxIndex`), "late" (its deadline would pass before it is due), "far"
+-- (it is due later than any may be), "too-many" (too many of its key wait; the rest: see Keyed.refusal), "closed" (its group accepts no more
+-- members), "dry".
 register_hot('submit', {}, function(keys, args)
   local call = Call.new(keys)
-  local batch = { args = args, verdicts = {}, queues = {}, states = {}, webhooks = nil, open = {} }
+  local batch = { args = args, verdicts = {}, queues = {}, states = {}, webhooks = nil, open = {}, turns = {} }
   local at = ARGS.groups
   for _ = 1, tonumber(args[ARGS.groups]) do
     local group
@@ -162,6 +163,13 @@ register_hot('submit', {}, function(keys, args)
     if state.accepted > 0 then write_state(call, queue, state) end
   end
   Total.close(call)
+  for n, id in pairs(batch.turns) do
+    local state, run = unpack(redis.call('HMGET', K.task(call, id), F.state, F.run))
+    if state == S.running then
+      local fence = Run.parts(run)
+      batch.verdicts[n] = 'new ' .. S.running .. ' 0 ' .. call.now_text .. ' ' .. fence
+    end
+  end
   for n, queue in ipairs(batch.queues) do
     local state = batch.states[queue]
     -- Turns may have begun.

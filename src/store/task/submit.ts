@@ -96,6 +96,8 @@ export interface SubmitAnswer {
   readonly createdMs: number;
   /** In how many ms a task that is or would be scheduled joins the line; null for any other. */
   readonly dueInMs: number | null;
+  /** Of a turn that has begun with its submission. */
+  readonly fence?: string | undefined;
   /** Of a new task in a keyed line. */
   readonly turn: KeyTurn | null;
   /** Of the verdict `replay` for a submission to a group: that of the task, null for none. */
@@ -235,6 +237,10 @@ function submitted(snapshot: string): SubmitAnswer {
     const [dueIn = "", group = ""] = more;
     const facts = { state: stateOf(state), index: optional(index), createdMs: Number(created) };
     return { verdict, ...facts, dueInMs: optional(dueIn), turn: null, group: group || null };
+  }
+  if (stateOf(state) === "running") {
+    const begun = { state: "running", index: 0, createdMs: Number(created), fence: more[0] } as const;
+    return { verdict: "new", ...begun, dueInMs: null, turn: null };
   }
   return {
     verdict: verdict as SubmitVerdict,
