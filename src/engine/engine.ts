@@ -10,6 +10,7 @@ import { LargeValues } from "./calls/large-values.ts";
 import { EstimateSample } from "./estimates/calibration.ts";
 import { Events } from "./monitoring/events.ts";
 import { Histories } from "./monitoring/history.ts";
+import { Incidents } from "./monitoring/incident-watch.ts";
 import { Workers } from "./monitoring/workers.ts";
 import { Queues } from "./queues.ts";
 import type { QueueSettings } from "./settings.ts";
@@ -69,6 +70,8 @@ export class Engine {
   readonly workers: Workers;
   /** What happened to the deployment. */
   readonly events: Events;
+  /** What is wrong with it. */
+  readonly incidents: Incidents;
   readonly deadLetters: DeadLetters;
   readonly upkeep: Upkeep;
   /** For verbs that only an extension calls. */
@@ -105,6 +108,7 @@ export class Engine {
     this.upkeep = upkeep;
     this.queues = new Queues(scripts, keys, own, fallback, () => tick.others, this.scans);
     const settings = (queue: string) => this.queues.settings(queue);
+    this.incidents = new Incidents({ scripts, keys, queues: this.queues, histories: this.histories, events });
 
     const { call } = new Calls(scripts, large, keys, metrics, (queue) => lossOf(settings(queue)));
     this.call = call;

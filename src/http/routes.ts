@@ -8,6 +8,7 @@ import { workerRoutes } from "./leases/workers.ts";
 import { LiveTasks, liveRoutes } from "./live/live-tasks.ts";
 import { openApiRoutes } from "./openapi/openapi.ts";
 import { deploymentEventRoutes } from "./operations/events.ts";
+import { incidentRoutes } from "./operations/incidents.ts";
 import { accessRoutes, probeRoutes } from "./operations/service.ts";
 import { problemRoutes } from "./problems/explanation.ts";
 import { bulkRoutes } from "./queues/bulk.ts";
@@ -56,6 +57,7 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     ...deadRoutes(api),
     ...bulkRoutes(api),
     ...deploymentEventRoutes(api),
+    ...incidentRoutes(api),
     ...workerRoutes(api),
     ...leaseRoutes(api),
     ...accessRoutes,

@@ -53,6 +53,8 @@ export interface GaugeFigures {
   /** Null if the store cannot be reached. */
   readonly queues: readonly QueueFigures[] | null;
   readonly nodes: readonly StoreNode[];
+  /** What is wrong. */
+  readonly incidents: readonly { readonly kind: string; readonly level: string; readonly queue: string | null }[];
 }
 
 /** A gauge: its name, its help, and its value; null where it has none. */
@@ -119,6 +121,7 @@ export class Gauges {
   readonly #nodes: readonly Shown<StoreNode>[];
   readonly #queues: readonly Shown<QueueFigures>[];
   readonly #tasks: Gauge;
+  readonly #incidents: Gauge;
   #read: (() => Promise<GaugeFigures>) | undefined;
   #refreshing: Promise<void> | undefined;
   /** Whether they are not read again, since they have just been read for the text that is made. */
@@ -129,6 +132,11 @@ export class Gauges {
     const shown = <Figures>(rows: readonly Row<Figures>[], ...labels: string[]): Shown<Figures>[] =>
       rows.map(([name, help, figureOf]) => ({ gauge: this.add(name, help, ...labels), figureOf }));
     this.#tasks = this.add("paihao_queue_tasks", "Tasks of a queue, by state", "queue", "state");
+    this.#incidents = this.add(
+      "paihao_incident",
+      "1 while something is wrong, as /v1/incidents says it",
+      ...["kind", "level", "queue"],
+    );
     this.#process = shown(OF_PROCESS);
     this.#nodes = shown(OF_NODE, "node");
     this.#queues = shown(OF_QUEUE, "queue");
@@ -159,7 +167,9 @@ export class Gauges {
 
   /** Sets them. Those of a store that cannot be reached are left out: old ones would look like current ones. */
   async show(figures: GaugeFigures): Promise<void> {
-    for (const { gauge } of [...this.#nodes, ...this.#queues, { gauge: this.#tasks }]) gauge.reset();
+    for (const { gauge } of [...this.#nodes, ...this.#queues]) gauge.reset();
+    for (const gauge of [this.#tasks, this.#incidents]) gauge.reset();
+    for (const { kind, level, queue } of figures.incidents) this.#incidents.set({ kind, level, queue: queue ?? "" }, 1);
     set(this.#process, {}, figures);
     for (const node of figures.nodes) set(this.#nodes, { node: node.node }, node);
     const portions = new Portions();

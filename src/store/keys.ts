@@ -103,6 +103,11 @@ export const KEYS = {
     "hash",
     "while the store is full: since when, when it last refused a submission, and how many it has refused to each process; in partition 0 only",
   ],
+  incidents: [
+    "incidents",
+    "hash",
+    "what is wrong, as JSON, and as of when, ms; and which process looks for it until when; in partition 0 only",
+  ],
   present: ["present", "zset", "the workers of all queues: score = when they count as lost, ms; in partition 0 only"],
   presentAbout: [
     "presentAbout",

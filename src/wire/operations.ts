@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { SCOPES } from "../auth/api-key.ts";
-import { count, type Document, flag, text, time } from "./document.ts";
+import { count, type Document, flag, listOf, text, time } from "./document.ts";
 
 /** What can happen to a deployment. A state is one event when it begins and one when it ends. */
 const EVENT_KINDS = [
@@ -18,6 +18,8 @@ const EVENT_KINDS = [
     "store-drained",
     "store-away",
     "settings-changed",
+    "incident-began",
+    "incident-ended",
   ] as const),
 ] as const;
 
@@ -26,7 +28,7 @@ export const deploymentEvent = z.object({
   kind: z
     .enum(EVENT_KINDS)
     .describe(
-      "`worker-lost`: its heartbeats have ended without a goodbye; `queue-full`: MAX_WAITING was reached, `queue-drained`: at most 90 % of that are left; `target-down`, `target-up`: of the API behind a gateway; `store-full`: it refuses submissions, since it has no memory left, `store-drained`: it has room again; `store-away`: written when the store was back; `settings-changed`: an operator has changed what holds a queue, whether a worker takes work, or a schedule.",
+      "`worker-lost`: its heartbeats have ended without a goodbye; `queue-full`: MAX_WAITING was reached, `queue-drained`: at most 90 % of that are left; `target-down`, `target-up`: of the API behind a gateway; `store-full`: it refuses submissions, since it has no memory left, `store-drained`: it has room again; `store-away`: written when the store was back; `settings-changed`: an operator has changed what holds a queue, whether a worker takes work, or a schedule; `incident-began`, `incident-ended`: of a fault in `/v1/incidents` that has no kind of its own here.",
     ),
   queue: text.exactOptional(),
   worker: text.exactOptional(),
@@ -41,6 +43,27 @@ export type DeploymentEvent = Document<typeof deploymentEvent>;
 export const deploymentEvents = z.object({ items: z.array(deploymentEvent), next: text.nullable() });
 /** A page of them, the newest first. */
 export type DeploymentEvents = Document<typeof deploymentEvents>;
+
+/** What can be wrong, the worst first. */
+export const INCIDENT_KINDS = [
+  ...(["store-full", "no-handler", "no-workers", "target-down", "queue-full", "failing", "slow", "growing"] as const),
+  ...(["workers-lost", "webhooks-retrying", "schedule-missed", "dead", "rate", "paused"] as const),
+] as const;
+
+export const incident = z.object({
+  kind: z.enum(INCIDENT_KINDS),
+  level: z.enum(["red", "amber"]).describe("`red`: a fault; `amber`: somebody wants it so."),
+  queue: text.nullable().describe("Null if it is of the whole deployment."),
+  text: text.describe("A sentence with figures, without its full stop."),
+  list: z.enum(["waiting", "running", "scheduled", "finished", "dead"]).nullable().describe("Where the tasks are."),
+  advice: text.describe("What to look at, or to do."),
+  runbook: text.describe("Its entry in docs/runbook.md."),
+  since: time,
+});
+/** Something that is wrong. */
+export type Incident = Document<typeof incident>;
+export const incidents = listOf(incident);
+export type Incidents = Document<typeof incidents>;
 
 export const worker = z.object({
   id: text.describe("Only its last 20 characters if `kind` is `silent`."),

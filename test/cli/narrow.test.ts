@@ -3,6 +3,7 @@ import { COLUMNS } from "../../src/cli/commands/ls.ts";
 import { QUEUE_COLUMNS } from "../../src/cli/commands/queues.ts";
 import { topLines } from "../../src/cli/commands/top.ts";
 import { cut, padded, tableLines, widthOf } from "../../src/cli/terminal/table.ts";
+import type { Incident } from "../../src/wire/operations.ts";
 import type { Queue } from "../../src/wire/queue.ts";
 
 const queue = (name: string, more: Partial<Queue> = {}): Queue => ({
@@ -32,6 +33,11 @@ const queue = (name: string, more: Partial<Queue> = {}): Queue => ({
     actions: [],
     ...more,
   },
+});
+
+const incident = (name: string): Incident => ({
+  ...{ kind: "dead", level: "red", queue: name, text: `${name}: something is wrong`, list: "dead" },
+  ...{ advice: "Look at it.", runbook: "PaihaoDeadTasks", since: "2026-11-22T12:00:00Z" },
 });
 
 describe("on a narrow terminal", () => {
@@ -89,17 +95,21 @@ describe("on a narrow terminal", () => {
       ...Array.from({ length: 30 }, (_, n) => queue(`fine-${String(n).padStart(2, "0")}`, { waiting: 30 - n })),
       ...[queue("paused", { paused: true }), queue("dead", { dead: 1 }), queue("alone", { workers: 0 })],
     ];
-    const at = (offset: number, size = { columns: 40, rows: 12 }) =>
-      topLines({ url: "http://127.0.0.1:3000", time: "2026-11-22T12:00:00Z", items, problem: "", offset }, size);
-    const names = (lines: string[]) => lines.slice(3, -1).map((line) => line.split(" ")[0]);
-    expect(at(0)).to.have.lengthOf(12);
+    const incidents = ["dead", "alone", "paused"].map((name) => incident(name));
+    const about = { url: "http://127.0.0.1:3000", time: "2026-11-22T12:00:00Z", items, incidents, problem: "" };
+    const at = (offset: number, size = { columns: 40, rows: 14 }) => topLines({ ...about, offset }, size);
+    const names = (lines: string[]) => lines.slice(5, -1).map((line) => line.split(" ")[0]);
+    expect(at(0)).to.have.lengthOf(14);
     expect(names(at(0)).slice(0, 5)).to.deep.equal(["dead", "alone", "paused", "fine-00", "fine-01"]);
     expect(at(0).at(-1)).to.equal("q quits  ↑ ↓ scroll, 1–8 of 33");
     expect(names(at(99)).at(-1)).to.equal("fine-29");
     expect(at(99).at(-1)).to.contain("26–33 of 33");
-    const [sums = "", health = ""] = at(0, { columns: 120, rows: 12 });
+    const [sums = "", ...health] = at(0, { columns: 120, rows: 14 });
     expect(sums).to.contain("as of ");
-    expect(health).to.equal("dead: 1 dead; alone: 12 waiting, no worker, the oldest for 1 s, and 1 more queue.");
+    expect(health[0]).to.equal("dead: something is wrong. Look at it.");
+    const many = { ...about, incidents: Array.from({ length: 9 }, (_, n) => incident(`q${n}`)), offset: 0 };
+    expect(topLines(many, { columns: 80, rows: 14 })[6]).to.equal("and 4 more: paihao queues");
+    expect(topLines({ ...many, incidents: [] }, { columns: 80, rows: 14 })[1]).to.equal("All 33 queues move.");
     expect(at(0)[0], "the sums before the address").to.match(/^\d+ tasks waiting, \d+ running, 1 dead/);
     const tall = at(3, { columns: 80, rows: 50 });
     expect(tall).to.have.lengthOf(50);

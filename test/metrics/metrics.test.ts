@@ -82,7 +82,7 @@ describe("the metrics of three thousand queues", () => {
     };
     const states = { paused: false, orphaned: false, oldestWaitingMs: null, lateMs: null };
     const queues = QUEUES.map((queue) => ({ queue, ...figures, ...states }));
-    metrics.gauges.readWith(async () => ({ ready: true, writable: true, nodes: [], queues }));
+    metrics.gauges.readWith(async () => ({ ready: true, writable: true, nodes: [], queues, incidents: [] }));
     let lines = 0;
     let longestMs = Number.POSITIVE_INFINITY;
     // Of several times the best: the first runs code that is not optimized.

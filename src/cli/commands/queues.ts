@@ -1,13 +1,14 @@
 import { type Command, InvalidArgumentError } from "commander";
+import type { Incident, Incidents } from "../../wire/operations.ts";
 import type { AdjustBody, Queue, Queues } from "../../wire/queue.ts";
-import { allowed, counted, duration } from "../../words/numbers.ts";
+import { allowed, count, counted, duration } from "../../words/numbers.ts";
 import { allowance, hasNoWorker, slotsBeside } from "../../words/queue-health.ts";
 import { wholeWithin } from "../arguments.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { wrongUsage } from "../exit.ts";
 import { ask, connectionTo, queuePath } from "../server.ts";
-import { note, print, printJson, printJsonLine } from "../terminal/print.ts";
-import { type Column, fieldLines, printTable } from "../terminal/table.ts";
+import { note, paint, plain, print, printJson, printJsonLine } from "../terminal/print.ts";
+import { type Column, cut, fieldLines, printTable } from "../terminal/table.ts";
 
 /** `paihao queues`: all queues, or the figures of one; `queues set` changes what holds one. */
 export function queuesCommand(): Command {
@@ -21,8 +22,13 @@ export function queuesCommand(): Command {
         const connection = connectionTo(options);
         if (queue === undefined) {
           const { items } = await ask<Queues>(connection, "/v1/queues");
-          if (options.json) for (const item of items) printJsonLine(item);
-          else printTable(QUEUE_COLUMNS, items);
+          if (options.json) {
+            for (const item of items) printJsonLine(item);
+            return undefined;
+          }
+          const incidents = await ask<Incidents>(connection, "/v1/incidents");
+          for (const line of incidentLines(incidents.items)) print(line);
+          printTable(QUEUE_COLUMNS, items);
           return undefined;
         }
         const found = await ask<Queue>(connection, queuePath(queue));
@@ -32,6 +38,19 @@ export function queuesCommand(): Command {
       }),
     )
     .addCommand(setCommand());
+}
+
+/** What is wrong, a sentence each, with what to do about it; at most so many lines, of at most this width. */
+export function incidentLines(
+  incidents: readonly Incident[],
+  { most = Number.POSITIVE_INFINITY, width = Number.POSITIVE_INFINITY } = {},
+): string[] {
+  const lines = incidents
+    .slice(0, most)
+    .map(({ level, text, advice }) =>
+      paint(level === "red" ? "red" : "yellow", cut(plain(`${text}. ${advice}`), width)),
+    );
+  return incidents.length > most ? [...lines, `and ${count(incidents.length - most)} more: paihao queues`] : lines;
 }
 
 /** The word for what the handler declares. */

@@ -1,17 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Connection } from "../../client/connection.ts";
+import type { Incident, Incidents } from "../../wire/operations.ts";
 import type { Queue, Queues } from "../../wire/queue.ts";
 import { counted } from "../../words/numbers.ts";
-import { BAD, byTrouble, healthOf, troubleOf } from "../../words/queue-health.ts";
+import { allWell, byTrouble, troublesOf } from "../../words/queue-health.ts";
 import { DURATION_HELP, readTimeout } from "../arguments.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { EXIT, type ExitCode, failureOf } from "../exit.ts";
 import { ask, connectionTo } from "../server.ts";
-import { paint, printJsonLine } from "../terminal/print.ts";
+import { paint, print, printJsonLine } from "../terminal/print.ts";
 import { canDraw, Screen } from "../terminal/screen.ts";
 import { cut, printTable, tableLines } from "../terminal/table.ts";
-import { QUEUE_COLUMNS } from "./queues.ts";
+import { incidentLines, QUEUE_COLUMNS } from "./queues.ts";
 
 const SHORTEST_MS = 100;
 
@@ -50,6 +51,7 @@ async function run(options: TopOptions): Promise<ExitCode> {
     return EXIT.done;
   }
   if (options.once || !canDraw(process.stdout)) {
+    for (const line of incidentLines(first.incidents)) print(line);
     printTable(QUEUE_COLUMNS, first.items);
     return EXIT.done;
   }
@@ -57,8 +59,11 @@ async function run(options: TopOptions): Promise<ExitCode> {
 }
 
 async function look(connection: Connection): Promise<TopFigures> {
-  const { items } = await ask<Queues>(connection, "/v1/queues");
-  return { time: new Date().toISOString(), items };
+  const [{ items }, { items: incidents }] = await Promise.all([
+    ask<Queues>(connection, "/v1/queues"),
+    ask<Incidents>(connection, "/v1/incidents"),
+  ]);
+  return { time: new Date().toISOString(), items, incidents };
 }
 
 async function live(connection: Connection, intervalMs: number, first: TopFigures): Promise<ExitCode> {
@@ -66,10 +71,11 @@ async function live(connection: Connection, intervalMs: number, first: TopFigure
   let seen = first;
   let problem = "";
   let offset = 0;
-  const draw = () => screen.draw(topLines({ ...seen, url: connection.url, problem, offset }, screen.size));
+  const view = () => ({ ...seen, url: connection.url, problem, offset });
+  const draw = () => screen.draw(topLines(view(), screen.size));
   const { signal, end } = keysPressed((move) => {
-    const max = lastOffset(seen, screen.size);
-    offset = Math.min(max, Math.max(0, Math.min(offset, max) + move(pageOf(screen.size))));
+    const max = lastOffset(view(), screen.size);
+    offset = Math.min(max, Math.max(0, Math.min(offset, max) + move(pageOf(view(), screen.size))));
     draw();
   });
   process.stdout.on("resize", draw);
@@ -141,6 +147,7 @@ interface TopFigures {
   /** RFC 3339. */
   readonly time: string;
   readonly items: readonly Queue[];
+  readonly incidents: readonly Incident[];
 }
 
 interface View extends TopFigures {
@@ -151,28 +158,40 @@ interface View extends TopFigures {
   readonly offset: number;
 }
 
-/** The lines around the queues: the totals, how they are or the problem, the heading, and the keys. */
-const FRAME = 4;
+/** The lines around the queues: the totals, what is wrong, at most so much of it, the heading, and the keys. */
+const FRAME = 3;
+const MAX_INCIDENTS = 5;
+
+/** What stands above the queues: what is wrong, or that nothing is. */
+function headlines({ items, incidents, problem }: View, width: number): string[] {
+  if (problem !== "") return [paint("red", cut(problem, width))];
+  const lines = incidentLines(incidents, { most: MAX_INCIDENTS, width });
+  return lines.length === 0 ? [cut(allWell(items), width)] : lines;
+}
+
+interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
 
 /** How many queues fit on a screen. */
-function pageOf({ rows }: { readonly rows: number }): number {
-  return Math.max(1, rows - FRAME);
+function pageOf(view: View, { columns, rows }: Size): number {
+  return Math.max(1, rows - FRAME - headlines(view, columns).length);
 }
 
 /** The largest offset: the last queue is then at the bottom. */
-function lastOffset({ items }: TopFigures, size: { readonly rows: number }): number {
-  return Math.max(0, items.length - pageOf(size));
+function lastOffset(view: View, size: Size): number {
+  return Math.max(0, view.items.length - pageOf(view, size));
 }
 
 /** What `paihao top` shows: the queues that need attention first, as many as fit, and the keys in the last line. */
-export function topLines(
-  { url, time, items, problem, offset }: View,
-  size: { readonly columns: number; readonly rows: number },
-): string[] {
+export function topLines(view: View, size: Size): string[] {
+  const { url, time, items, incidents, offset } = view;
   const sum = (of: (queue: Queue) => number) => items.reduce((total, queue) => total + of(queue), 0);
-  const sorted = byTrouble(items);
-  const first = Math.min(offset, lastOffset({ time, items }, size));
-  const shown = sorted.slice(first, first + pageOf(size));
+  const sorted = byTrouble(items, incidents);
+  const page = pageOf(view, size);
+  const first = Math.min(offset, lastOffset(view, size));
+  const shown = sorted.slice(first, first + page);
   // Built from all queues, so that columns keep their places while it scrolls.
   const [heading = "", ...rows] = tableLines(QUEUE_COLUMNS, sorted, size.columns);
   const waiting = counted(
@@ -185,16 +204,15 @@ export function topLines(
     shown.length < items.length ? `  ↑ ↓ scroll, ${first + 1}–${first + shown.length} of ${items.length}` : "";
   return [
     paint("bold", cut(head, size.columns)),
-    problem === "" ? cut(healthOf(items), size.columns) : paint("red", cut(problem, size.columns)),
+    ...headlines(view, size.columns),
     heading,
-    ...shown.map((queue, n) => painted(queue, rows[first + n] ?? "")),
-    ...Array.from({ length: pageOf(size) - shown.length }, () => ""),
+    ...shown.map((queue, n) => painted(troublesOf(queue, incidents), rows[first + n] ?? "")),
+    ...Array.from({ length: page - shown.length }, () => ""),
     paint("dim", cut(`q quits${part}`, size.columns)),
   ].slice(0, size.rows);
 }
 
-function painted(queue: Queue, line: string): string {
-  const trouble = troubleOf(queue);
-  if (trouble === 0) return line;
-  return paint(trouble < BAD ? "yellow" : "red", line);
+function painted([worst]: readonly Incident[], line: string): string {
+  if (!worst) return line;
+  return paint(worst.level === "red" ? "red" : "yellow", line);
 }

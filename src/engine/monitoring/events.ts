@@ -214,32 +214,24 @@ const LOOK_MS = 5000;
 /** Where {@link EventWatch} looks. */
 interface EventSources {
   readonly events: Events;
+  readonly incidents: { look(log: Logger): Promise<void> };
   readonly workers: Pick<Workers, "tasksByEnd">;
   readonly queues: Pick<Queues, "names">;
 }
 
-/** Looks for lost workers, for queues that have drained, and at a full store, which no call reports. Every process does. */
+/** Looks for lost workers, for queues that have drained, and at a full store, which no call reports; every process does. Then at what is wrong. */
 export class EventWatch implements Role {
   readonly #loop: Loop;
   readonly #events: Events;
   #unlisten: (() => void) | undefined;
 
-  constructor({ events, workers, queues }: EventSources, log: Logger) {
+  constructor({ events, incidents, workers, queues }: EventSources, log: Logger) {
     this.#events = events;
-    let wasFull = false;
     this.#loop = new Loop({
       intervalMs: LOOK_MS,
       tick: async () => {
         await events.look(() => workers.tasksByEnd(queues.names));
-        const { fullStore } = events;
-        const isFull = fullStore !== undefined;
-        if (isFull && !wasFull)
-          log.warn(
-            { reason: fullStore },
-            "events: the store has no memory left; it refuses submissions until there is room",
-          );
-        if (!isFull && wasFull) log.warn("events: the store has room again, and takes submissions");
-        wasFull = isFull;
+        await incidents.look(log);
         return undefined;
       },
       onError: (error) => log.debug({ reason: reasonOf(error) }, "events: could not look; trying again later"),

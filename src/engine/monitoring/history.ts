@@ -87,6 +87,16 @@ export class Histories {
     return endsMs;
   }
 
+  /** The samples of the last hour in which something changed, the newest first. @throws ProblemError store-unavailable */
+  async samples(queues: readonly string[]): Promise<ReadonlyMap<string, readonly Sample[]>> {
+    const found = new Map<string, readonly Sample[]>();
+    for (const { tag, queues: some } of queueBatches(this.#keys, queues, READ)) {
+      const { samples } = await this.#scripts.history(tag, { queues: some, max: SHARED.maxSamples, span: 1 });
+      for (const [n, queue] of some.entries()) found.set(queue, samples[n] ?? []);
+    }
+    return found;
+  }
+
   /** The histories of queues, in the given order. @throws ProblemError store-unavailable */
   async read(queues: readonly string[], { intervals, step, afterS }: Span): Promise<History> {
     let at: readonly number[] = [];

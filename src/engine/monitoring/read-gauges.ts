@@ -13,10 +13,11 @@ export interface GaugeSources {
 
 /** Reads the gauges. Never throws: one of them says that the store cannot be reached. */
 export async function readGauges({ engine, readiness, nodes }: GaugeSources): Promise<GaugeFigures> {
-  const [rows, reasons, storeNodes] = await Promise.all([
+  const [rows, reasons, storeNodes, incidents] = await Promise.all([
     engine.queues.allFigures().catch(() => null),
     readiness(),
     nodes().catch(() => []),
+    engine.incidents.read().catch(() => []),
   ]);
   const queues = rows?.map((row) => {
     const { snapshot, dead, oldestWaitingMs, lateMs } = row;
@@ -33,5 +34,5 @@ export async function readGauges({ engine, readiness, nodes }: GaugeSources): Pr
     };
   });
   const writable = rows !== null && engine.upkeep.refusals.size === 0;
-  return { ready: reasons.length === 0, writable, queues: queues ?? null, nodes: storeNodes };
+  return { ready: reasons.length === 0, writable, queues: queues ?? null, nodes: storeNodes, incidents };
 }

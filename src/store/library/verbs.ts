@@ -6,7 +6,20 @@ export { adjust, pause, queue, quiet, register } from "../line/queue.ts";
 export { reserve, unreserve } from "../line/reserve.ts";
 export { heartbeat, workers } from "../line/worker.ts";
 export { claim, libraries, probe } from "../ops/deployment.ts";
-export { events, full, losses, lostWorkers, note, overdue, present, room, workerLost } from "../ops/event.ts";
+export {
+  events,
+  full,
+  incidents,
+  losses,
+  lostWorkers,
+  note,
+  overdue,
+  present,
+  room,
+  tellIncidents,
+  watchIncidents,
+  workerLost,
+} from "../ops/event.ts";
 export { home, point, repoint } from "../ops/pointer.ts";
 export { tick } from "../ops/tick.ts";
 export { verify } from "../ops/verify.ts";

@@ -16,6 +16,8 @@ local MAX_REMOTE, MAX_PRESENT = 200, 1000
 local SILENT_MS = 600000
 -- A store that has room again was full until it has refused nothing for this long, ms: one that stays at its limit is one event.
 local CALM_MS = 30000
+-- A process that has looked for incidents is the one that does for this long, ms: three times as long as it pauses between two looks.
+local WATCH_MS = 15000
 
 local function add(call, text, id)
   return redis.call('XADD', K.events(call), 'MAXLEN', MAX_EVENTS, '*', 'event', text, 'call', id or '')
@@ -196,4 +198,33 @@ register('lostWorkers', { 'no-writes' }, function(call)
     answer[#answer + 1] = { id = lost[n], about = about, lostMs = tonumber(lost[n + 1]) }
   end
   return answer
+end)
+
+local function read_incidents(call)
+  local list, told = unpack(redis.call('HMGET', K.incidents(call), 'list', 'told'))
+  return { list = list or '', toldMs = tonumber(told or 0), nowMs = call.now }
+end
+
+-- One process looks for incidents at a time, and stays the one for a while. Returns whether this is it, and what was told last.
+register('watchIncidents', { 'allow-oom' }, function(call, asked)
+  local by, till = unpack(redis.call('HMGET', K.incidents(call), 'by', 'till'))
+  till = tonumber(till or 0)
+  local answer = read_incidents(call)
+  -- After the clock was set back, the end may seem to be far away.
+  answer.isWatching = by == asked.process or till <= call.now or till > call.now + WATCH_MS
+  if answer.isWatching then redis.call('HSET', K.incidents(call), 'by', asked.process, 'till', whole(call.now + WATCH_MS)) end
+  return answer
+end)
+
+-- Stores what is wrong as of a look, and adds events. Returns false if another process looks for incidents now.
+register('tellIncidents', { 'allow-oom' }, function(call, asked)
+  if redis.call('HGET', K.incidents(call), 'by') ~= asked.process then return false end
+  redis.call('HSET', K.incidents(call), 'list', asked.list, 'told', whole(asked.lookedMs))
+  for _, event in ipairs(asked.events) do add(call, event) end
+  return true
+end)
+
+-- Returns what is wrong, and as of when.
+register('incidents', { 'no-writes' }, function(call)
+  return read_incidents(call)
 end)

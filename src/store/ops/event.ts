@@ -105,5 +105,29 @@ export const losses = jsonVerb<Losses, null>();
 /** Reads events. */
 export const events = jsonVerb<EventRange, readonly StoredEvent[]>();
 
+/** What is wrong, as the process that looks for it has told it. */
+interface KeptIncidents {
+  /** As JSON; "" before the first look. */
+  readonly list: string;
+  /** The time of the store, and when the list was told, ms. */
+  readonly nowMs: number;
+  readonly toldMs: number;
+}
+
+/** Whether this process looks for incidents now, as one does at a time; and what the last look has found. */
+export const watchIncidents = jsonVerb<
+  { readonly process: string },
+  KeptIncidents & { readonly isWatching: boolean }
+>();
+
+/** Tells what is wrong, with events of what has begun and ended, as JSON; false if another process looks now. */
+export const tellIncidents = jsonVerb<
+  { readonly process: string; readonly lookedMs: number; readonly list: string; readonly events: readonly string[] },
+  boolean
+>();
+
+/** Reads what is wrong. */
+export const incidents = jsonVerb<object, KeptIncidents>();
+
 /** The workers that were lost in the last hour, the latest first. */
 export const lostWorkers = jsonVerb<object, readonly LostWorker[]>();

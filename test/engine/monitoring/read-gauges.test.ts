@@ -31,11 +31,16 @@ describe("the gauges", () => {
       ...t.engine,
       queues: { allFigures: away },
       upkeep: { refusals: new Map() },
+      incidents: { read: away },
     } as unknown as Engine;
     expect(await readGauges({ engine: lost, readiness: async () => ["away"], nodes: away })).to.deep.equal({
-      ...{ ready: false, writable: false, queues: null, nodes: [] },
+      ...{ ready: false, writable: false, queues: null, nodes: [], incidents: [] },
     });
-    const full = { queues: t.engine.queues, upkeep: { refusals: new Map([[0, "full"]]) } } as unknown as Engine;
+    const full = {
+      ...t.engine,
+      queues: t.engine.queues,
+      upkeep: { refusals: new Map([[0, "full"]]) },
+    } as unknown as Engine;
     const seen = await readGauges({ engine: full, ...sources });
     expect([seen.ready, seen.writable, seen.queues?.length]).to.deep.equal([true, false, 1]);
   });

@@ -142,7 +142,7 @@ describe("with a store that is out of memory", () => {
     const ready = async () => (await server.send("/readyz")).json;
     const events = async () => (await server.send("/v1/events")).json.items as { kind: string; detail?: string }[];
     const ofStore = async () => (await events()).filter(({ kind }) => kind.startsWith("store-"));
-    const logged = () => server.log.filter(({ msg }) => String(msg).startsWith("events: the store"));
+    const logged = () => server.log.filter(({ msg }) => String(msg).includes("the store is full"));
     expect(await ready()).to.deep.equal({ status: "ready", reasons: [] });
     await admin.config("SET", "maxmemory", "1");
     try {
@@ -152,7 +152,11 @@ describe("with a store that is out of memory", () => {
       expect((await ready()).status).to.equal("degraded");
       expect((await server.send("/readyz")).status).to.equal(200);
       expect((await ofStore()).map(({ kind }) => kind)).to.deep.equal(["store-full"]);
+      await eventually(() => logged().length > 0);
       expect(logged().map(({ level }) => level)).to.deep.equal([40]);
+      const [incident] = (await server.send("/v1/incidents")).json.items;
+      expect(incident).to.include({ kind: "store-full", level: "red", queue: null });
+      expect(incident.text).to.match(/^the store is full: 3 submissions refused in /);
       // As if it had refused nothing for a while: as long as it has no room, it is full.
       const key = (kind: StoredKind) => storedKey(`{${server.prefix}:0}`, kind);
       const forget = "#!lua flags=allow-oom\nreturn redis.call('HSET', KEYS[1], 'latest', 1)";
@@ -166,6 +170,7 @@ describe("with a store that is out of memory", () => {
     }
     await eventually(async () => (await ready()).status === "ready");
     expect((await ofStore()).map(({ kind }) => kind)).to.deep.equal(["store-drained", "store-full"]);
+    await eventually(() => logged().length > 1);
     expect(logged().map(({ level }) => level)).to.deep.equal([40, 40]);
   });
 });

@@ -21,6 +21,7 @@ import { hearTime, prefix } from "../server.js";
  * @typedef {import("../../../../wire/operations.ts").Worker} Worker
  * @typedef {import("../../../schedules/wire.ts").Schedule} Schedule
  * @typedef {import("../../../../wire/operations.ts").DeploymentEvent} DeploymentEvent
+ * @typedef {import("../../../../wire/operations.ts").Incident} Incident
  * @typedef {import("../../../../wire/queue.ts").BulkStep} BulkStep
  * @typedef {import("../../../../wire/queue.ts").DeadErrors} DeadErrors
  * @typedef {import("../../../../wire/queue.ts").DeadError} DeadError

@@ -1,18 +1,20 @@
 /** All queues, and the last hour. */
 
 import { count, counted, duration, rate } from "../../../../../words/numbers.ts";
-import { BAD, byTrouble, healthOf, slotsBeside, troubleOf } from "../../../../../words/queue-health.ts";
+import { allWell, byTrouble, slotsBeside, troublesOf } from "../../../../../words/queue-health.ts";
 import { html, useEffect, useMemo, useState } from "../../preact.js";
 import { now } from "../../server.js";
 import { choose, options, scrolledBefore } from "../address.js";
 import { ask, send } from "../api.js";
 import { chart, pastOf, spans, sumOf } from "../parts/chart.js";
 import { asOf } from "../parts/format.js";
+import { incidentList } from "../parts/incidents.js";
 import { queueTable } from "../queue/queue-table.js";
 import { usePolled } from "../refresh.js";
 import { View } from "./view.js";
 
 /** @typedef {import("../api.js").Queue} Queue */
+/** @typedef {import("../api.js").Incident} Incident */
 
 /** Lines of the charts that have a line for each queue. */
 const MAX_LINES = 4;
@@ -27,22 +29,23 @@ export function Overview() {
   const { known: past } = usePolled(hour);
   return html`
     <${View} title="Queues" load=${load}>
-      ${(/** @type {Awaited<ReturnType<typeof load>>} */ { items, reasons, at }) => html`
-        <${Queues} queues=${items} reasons=${reasons} at=${at} past=${past} />`}
+      ${(/** @type {Awaited<ReturnType<typeof load>>} */ { items, incidents, reasons, at }) => html`
+        <${Queues} queues=${items} incidents=${incidents} reasons=${reasons} at=${at} past=${past} />`}
     <//>`;
 }
 
 /** @param {AbortSignal} signal */
 async function load(signal) {
-  const [{ items }, reasons] = await Promise.all([
+  const [{ items }, incidents, reasons] = await Promise.all([
     /** @type {Promise<{ items: Queue[] }>} */ (ask("/v1/queues", { signal })),
+    /** @type {Promise<{ items: Incident[] }>} */ (ask("/v1/incidents", { signal })),
     loadReasons(signal),
   ]);
-  return { items, reasons, at: now() };
+  return { items, incidents: incidents.items, reasons, at: now() };
 }
 
 /**
- * What the server says that it suffers from, whatever the status of its answer.
+ * Why the server is not ready.
  * @param {AbortSignal} signal
  * @returns {Promise<string[]>}
  */
@@ -50,11 +53,12 @@ async function loadReasons(signal) {
   const answer = await send("/readyz", { signal });
   // A proxy may keep it from the outside.
   const { reasons = [] } = await answer.json().catch(() => ({}));
-  return reasons;
+  // What degrades it is an incident too.
+  return answer.ok ? [] : reasons;
 }
 
-/** @param {{ queues: Queue[], reasons: readonly string[], at: Date, past: import("../api.js").History | null }} props */
-function Queues({ queues, reasons, at, past }) {
+/** @param {{ queues: Queue[], incidents: readonly Incident[], reasons: readonly string[], at: Date, past: import("../api.js").History | null }} props */
+function Queues({ queues, incidents, reasons, at, past }) {
   /** What the names of the queues that are shown contain. */
   const [part, setPart] = useState(options().get("name") ?? "");
   /** Whether a person has chosen to see the server's own queues, which are also shown if something is wrong there. */
@@ -66,11 +70,10 @@ function Queues({ queues, reasons, at, past }) {
     if (drawn < queues.length) requestAnimationFrame(() => setDrawn(drawn + ROWS.more));
   }, [drawn, queues.length]);
 
-  const sorted = byTrouble(queues);
+  const sorted = byTrouble(queues, incidents);
   const users = sorted.filter((queue) => !queue.own);
   const own = sorted.filter((queue) => queue.own);
-  const isOwnShown = isOwnChosen ?? own.some((queue) => troubleOf(queue) > 0);
-  const told = sorted.filter((queue) => !queue.own || troubleOf(queue) > 0);
+  const isOwnShown = isOwnChosen ?? own.some((queue) => troublesOf(queue, incidents).length > 0);
   const named = users.filter(({ name }) => name.toLowerCase().includes(part.trim().toLowerCase()));
   return html`
     <div class="head">
@@ -78,7 +81,8 @@ function Queues({ queues, reasons, at, past }) {
       <p class="summary">${summary(users)} · ${asOf(at)}</p>
     </div>
     ${reasons.map((reason) => html`<p class="health bad">${reason.charAt(0).toUpperCase()}${reason.slice(1)}.</p>`)}
-    ${told.length > 0 && html`<p class=${healthClass(told)}>${healthOf(told)}</p>`}
+    ${incidentList(incidents)}
+    ${users.length > 0 && incidents.length === 0 && html`<p class="health good">${allWell(users)}</p>`}
     ${past && html`${spans()}<div class="charts">${charts(past, users, at)}</div>`}
     ${users.length > 1 && search(part, setPart, users.length === named.length ? "" : `${count(named.length)} of ${count(users.length)} queues`)}
     ${users.length === 0 ? empty() : queueTable("Queues", named, series, drawn)}
@@ -115,12 +119,6 @@ function search(part, setPart, told) {
       </form>
       <span class="summary" role="status">${told}</span>
     </div>`;
-}
-
-/** @param {readonly Queue[]} queues */
-function healthClass(queues) {
-  const worst = Math.max(...queues.map(troubleOf));
-  return `health ${worst >= BAD ? "bad" : worst > 0 ? "warn" : "good"}`;
 }
 
 /** @param {readonly Queue[]} queues */
