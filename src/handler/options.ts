@@ -133,6 +133,11 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
    * Cut to 64 characters, without control characters.
    */
   label?: (input: I, task: SubmittedTask) => string;
+  /**
+   * What the page of a failed task tells its reader to do, in a sentence: "Write to help@example.org, with the number below." At most 200
+   * characters.
+   */
+  support?: string;
   /** Tasks that are submitted by the clock, by name: the schedule `{queue}.{name}`. */
   schedules?: Readonly<Record<string, ScheduleOptions<NoInfer<In>>>>;
   /** How long a new task should wait at most, for autoscaling: the queue's `slotsWanted` says how many slots that needs. */
@@ -202,6 +207,9 @@ export const LONGEST_WARMUP_MS = 3_600_000;
 /** Of a description, characters. */
 const LONGEST_DESCRIPTION = 2000;
 
+/** Maximum length of what pages tell readers of failed tasks, in characters. */
+const MAX_SUPPORT = 200;
+
 const MEDIA_RANGE = /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/;
 
 /**
@@ -248,6 +256,11 @@ export const OPTIONS = {
   label: option("label", "none", (given: Options["label"], refuse) => {
     if (given === undefined || typeof given === "function") return given;
     throw refuse(given, "a function");
+  }),
+  support: option("support", "a sentence of ours", (given: Options["support"], refuse) => {
+    if (given === undefined || (typeof given === "string" && given.trim() !== "" && given.length <= MAX_SUPPORT))
+      return given;
+    throw refuse(given, `a sentence of at most ${MAX_SUPPORT} characters`);
   }),
   // What is in them is read when a server starts.
   schedules: option("schedules", "none", (given: Options["schedules"], refuse) => {

@@ -37,7 +37,8 @@ export function createHealthApp(
 
 function assemble(routes: readonly Route[], api: Pick<Api, "log" | "engine" | "stopping">, options: AppOptions): Koa {
   const app = newKoa(options);
-  const answer = answering(api, options);
+  const pages = options.extensions.find((extension) => extension.pages)?.pages;
+  const answer = answering(api, options, pages && ((ctx, error) => pages.missing(ctx, error, [])));
   app.use(routing(routes, answer));
   // Requests without a route are checked, counted and logged too, then answered with 404, 405 or, for OPTIONS, the methods.
   app.use(answer);
@@ -57,9 +58,10 @@ export function newKoa({ trustProxy }: Pick<AppOptions, "trustProxy">): Koa {
 export function answering(
   api: Pick<Api, "log" | "engine" | "stopping">,
   { servedHosts, security, idSecret, extensions }: AppOptions,
+  showMissing?: Route["showProblem"],
 ): AnswerRequest {
   const around = extensions.flatMap((extension) => extension.around ?? []);
-  return answerRequests(api, { ...security, servedHosts, idSecret, around });
+  return answerRequests(api, { ...security, servedHosts, idSecret, around, showMissing });
 }
 
 /**

@@ -43,6 +43,7 @@ describe("defineHandler", () => {
       resultTtl: "1h",
       tombstoneTtl: "7d",
       targetWait: "10s",
+      support: "Write to help@example.org.",
       warmup: "70s",
       backoff: { base: 250, max: "2s" },
     });
@@ -51,6 +52,7 @@ describe("defineHandler", () => {
       leaseMs: 300_000,
       resultTtlMs: 3_600_000,
       targetWaitMs: 10_000,
+      support: "Write to help@example.org.",
       warmupMs: 70_000,
     });
     expect(handler.tombstoneTtlMs).to.equal(604_800_000);
@@ -113,6 +115,7 @@ describe("defineHandler", () => {
       [{ fair: {} as never }, "fair is {}, expected true, false or { by: (input, task) => key"],
       [{ fair: { by: () => "", weight: 3 as never } }, "fair.weight is 3, expected a function"],
       [{ targetWait: "0s" }, 'targetWait is "0s", expected a duration'],
+      [{ support: " " }, 'support is " ", expected a sentence'],
       [{ warmup: "2h" }, 'warmup is "2h", expected a duration'],
       [{ description: 3 as never }, "description is 3, expected text of at most 2000 characters"],
       [{ maxLost: -1 }, "maxLost is -1, expected a whole number from 0"],

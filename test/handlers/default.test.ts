@@ -23,6 +23,25 @@ describe("the handler of the queue default", () => {
     expect(reports.at(-1)?.message).to.equal("done");
   });
 
+  it("says what is left in a unit that people use", async () => {
+    const saidOf = async (seconds: number) => {
+      const stop = new AbortController();
+      let said: string | undefined;
+      const progress = (_: number, message?: string) => {
+        said = message;
+        stop.abort(new Error("enough"));
+      };
+      await thrownBy(() => count(seconds, { signal: stop.signal, progress }));
+      return said;
+    };
+    expect([await saidOf(3), await saidOf(40), await saidOf(120), await saidOf(3600)]).to.deep.equal([
+      "3.0 s left",
+      "40 s left",
+      "2 min left",
+      "60 min left",
+    ]);
+  });
+
   it("ends at once with nothing to count", async () => {
     const { result, reports } = await count(0);
     expect(result.seconds).to.equal(0);

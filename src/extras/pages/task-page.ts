@@ -1,5 +1,6 @@
 import type { Context } from "koa";
 import { errorEntry, type ProblemError } from "../../errors.ts";
+import { linkTo } from "../../http/request/forwarded.ts";
 import type { ShownTask } from "../../http/task/pages.ts";
 import type { Task } from "../../wire/task.ts";
 import { taskWords } from "./browser/task/task-words.ts";
@@ -11,12 +12,12 @@ import { ticket, ticketLines } from "./ticket.ts";
 const MAX_REFRESH_S = 15;
 
 /** Answers with the page of a task in its current state, which the script of the page then keeps up to date. */
-export function replyTaskPage(ctx: Context, { task, isTurn, at }: ShownTask): void {
-  const { result, monitor: share, events, output, cancel } = at;
-  const words = taskWords(task, { isTurn });
-  const data = { known: JSON.stringify(task), events, share, cancel, turns: String(isTurn) };
-  const content = html`<div id="content" data-output="${output}" data-result="${result}">
-        <p class="result"><a id="result" href="${result}" rel="noreferrer">${collectOf(words.look, isTurn)}</a></p>
+export function replyTaskPage(ctx: Context, { task, isTurn, support = "", at, raw }: ShownTask): void {
+  const { monitor: share, events, output, cancel } = at;
+  const words = taskWords(task, { isTurn, support });
+  const data = { known: JSON.stringify(task), events, share, cancel, turns: String(isTurn), support };
+  const content = html`<div id="content" data-output="${output}" data-result="${raw}">
+        <p class="result"><a id="result" href="${raw}" rel="noreferrer">${collectOf(words.look, isTurn)}</a></p>
       </div>`;
   ctx.status = hasEnded(task) ? 200 : 202;
   replyPage(ctx, {
@@ -33,12 +34,11 @@ export function replyTaskPage(ctx: Context, { task, isTurn, at }: ShownTask): vo
  * Answers with the small page of a task, for a frame: it has no script, and reloads itself while the task is pending.
  * @param frames origins of the pages that may show it
  */
-export function replyEmbeddedPage(ctx: Context, { task, isTurn, at }: ShownTask, frames: readonly string[]): void {
-  const words = taskWords(task, { isTurn, isFramed: true });
-  const result = task.links.find(({ rel }) => rel === "result")?.href ?? "";
+export function replyEmbeddedPage(ctx: Context, shown: ShownTask, frames: readonly string[]): void {
+  const { task, isTurn, support = "", at, raw } = shown;
+  const words = taskWords(task, { isTurn, support, isFramed: true });
   // Who works himself says on the page with the buttons when he has finished.
-  const [href, text] =
-    words.done === undefined ? [result, collectOf(words.look, isTurn)] : [at.monitor, "Open your turn"];
+  const [href, text] = words.done === undefined ? [raw, collectOf(words.look, isTurn)] : [at.monitor, "Open your turn"];
   ctx.status = hasEnded(task) ? 200 : 202;
   const body = html`
     <main class="card ticket embed" data-state="${words.look}">
@@ -53,7 +53,7 @@ export function replyEmbeddedPage(ctx: Context, { task, isTurn, at }: ShownTask,
  * @param frames origins of the pages that may show it, if the embedded page was asked for
  */
 export function replyMissingPage(ctx: Context, error: ProblemError, frames: readonly string[]): true {
-  const { status, title } = problemOf(ctx, error);
+  const { status, title, detail, isHome = false } = problemOf(ctx, error);
   ctx.status = status;
   ctx.vary("Accept");
   // The page reloads itself when the server can serve it.
@@ -62,18 +62,42 @@ export function replyMissingPage(ctx: Context, error: ProblemError, frames: read
   const body = html`
     <main class="card ticket" data-state="missing">
       <h1>${title}</h1>
-      <p class="detail">${error.message === title ? "" : error.message}</p>
+      <p class="detail">${detail}</p>
       <p class="id">${ctx.params?.id ?? ""}</p>
+      ${isHome ? html`<p class="actions"><a href="${linkTo(ctx, "/")}">What there is on this server</a></p>` : ""}
     </main>`;
   replyPage(ctx, { title, style: "card.css", body, frames: isEmbedded ? frames : [] });
   return true;
 }
 
-/** The title for an error. Holders of an expired link read nothing about keys. */
-function problemOf(ctx: Context, { code }: ProblemError): { readonly status: number; readonly title: string } {
+/** What the page says of an error, in words for whoever got a link: they read nothing about keys. */
+function problemOf(ctx: Context, { code, message }: ProblemError): Missing {
   const { status, title } = errorEntry(code);
-  const isLink = code === "unauthenticated" && /[?&]signature=/.test(ctx.search);
-  return { status, title: isLink ? "This link has expired, or is not complete" : title };
+  if (code === "unauthenticated" && /[?&]signature=/.test(ctx.search))
+    return {
+      status,
+      title: "This link has expired, or is not complete",
+      detail: "Ask whoever gave it to you for a new one.",
+    };
+  if (code === "unauthenticated")
+    return { status, title: "This page opens with its complete link", detail: "Ask whoever sent you here for it." };
+  if (code === "unknown")
+    return {
+      status,
+      title: "There is nothing under this number",
+      detail: "The link is not complete, or what it was for is no longer kept.",
+    };
+  if (code === "not-found") return { status, title: "There is no such page", detail: "", isHome: true };
+  return { status, title, detail: message === title ? "" : message };
+}
+
+/** What the page in place of a problem says. */
+interface Missing {
+  readonly status: number;
+  readonly title: string;
+  readonly detail: string;
+  /** It leads to the page at the root. */
+  readonly isHome?: boolean;
 }
 
 /** The text of the link to the result; "" while there is none. Most turns leave nothing. */

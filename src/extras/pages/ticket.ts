@@ -5,7 +5,9 @@ import { type Html, html } from "./page.ts";
 interface TicketParts {
   readonly queue: string;
   /** Addresses and the document, for the script. */
-  readonly data: Readonly<Record<"known" | "events" | "share" | "cancel", string> & { turns?: string }>;
+  readonly data: Readonly<
+    Record<"known" | "events" | "share" | "cancel", string> & { turns?: string; support?: string }
+  >;
   /** Between the words and the buttons. */
   readonly content: Html;
 }

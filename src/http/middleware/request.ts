@@ -10,7 +10,7 @@ import { replyProblem } from "../problems/problem.ts";
 import { prefersHtml } from "../request/accept.ts";
 import { type Access, accessOf, openAccess } from "../request/access.ts";
 import { forwardedPrefix } from "../request/forwarded.ts";
-import { routeOf } from "../route.ts";
+import { type Route, routeOf } from "../route.ts";
 import { noteCommonFields, setCommonFields } from "../server/response.ts";
 import { fromOwnPage, sentAccess } from "./authorize.ts";
 import { type Rules, requestCheck } from "./checks.ts";
@@ -24,6 +24,8 @@ export interface RequestOptions extends Rules {
   readonly idSecret: IdSecret;
   /** Done around each answer. */
   readonly around: readonly Middleware[];
+  /** Answers a browser with a page where there is no route. */
+  readonly showMissing?: Route["showProblem"] | undefined;
 }
 
 /** What answers to requests depend on, whatever they ask for. */
@@ -40,6 +42,9 @@ const BARE: Readonly<Record<number, ErrorCode>> = {
   405: "method-not-allowed",
   501: "method-not-allowed",
 };
+
+/** The statuses of what is not there. */
+const NOTHING: ReadonlySet<number> = new Set([404, 405]);
 
 /** What the checks of a request have decided. */
 interface Checked {
@@ -60,11 +65,16 @@ export type AnswerRequest = (ctx: Context, run: () => unknown) => Promise<unknow
  */
 export function answerRequests(
   { log, engine, stopping }: RequestServices,
-  { keyRing, signer, rateLimit, idSecret, around, ...rules }: RequestOptions,
+  { keyRing, signer, rateLimit, idSecret, around, showMissing, ...rules }: RequestOptions,
 ): AnswerRequest {
   const { metrics, keys } = engine;
   const logged = log.isLevelEnabled("info");
   const everyone = openAccess(signer);
+  const showProblem: Route["showProblem"] = (ctx, error) => {
+    const route = routeOf(ctx);
+    if (route) return route.showProblem?.(ctx, error) ?? false;
+    return NOTHING.has(error.status) && (showMissing?.(ctx, error) ?? false);
+  };
   const check = requestCheck(rules);
 
   const answer = async (ctx: Context, { isAnswered, refusal }: Checked, run: () => unknown): Promise<void> => {
@@ -75,9 +85,9 @@ export function answerRequests(
       if (refusal) throw refusal.reason;
       if (!isAnswered) await run();
       const code = BARE[ctx.status];
-      if (code !== undefined && ctx.respond !== false && (ctx.body ?? null) === null) replyProblem(ctx, code);
+      if (code !== undefined && ctx.respond !== false && (ctx.body ?? null) === null) throw new ProblemError(code);
     } catch (error) {
-      answerError(ctx, error, log);
+      answerError(ctx, error, { log, showProblem });
     }
     if (ctx.respond !== false) setCommonFields(ctx);
     const ms = performance.now() - started;
@@ -118,8 +128,12 @@ export function answerRequests(
   };
 }
 
-/** Turns an error into a problem document, or into the page that the route has for it; an unexpected one is logged in full and shown as `internal`. */
-function answerError(ctx: Context, error: unknown, log: Logger): void {
+/** Turns an error into a problem document, or into the page that there is for it; an unexpected one is logged in full and shown as `internal`. */
+function answerError(
+  ctx: Context,
+  error: unknown,
+  { log, showProblem }: { readonly log: Logger; readonly showProblem: NonNullable<Route["showProblem"]> },
+): void {
   if (!(error instanceof ProblemError)) {
     const status = (error as { status?: unknown }).status;
     // From Koa or the router: the request is malformed, e.g. its path cannot be decoded.
@@ -135,7 +149,7 @@ function answerError(ctx: Context, error: unknown, log: Logger): void {
   ctx.set(error.headers);
   const retryAfterS = retryAfterOf(error);
   if (retryAfterS !== undefined) setRetryAfter(ctx, retryAfterS);
-  if (prefersHtml(ctx.get("Accept")) && routeOf(ctx)?.showProblem?.(ctx, error)) return;
+  if (prefersHtml(ctx.get("Accept")) && showProblem(ctx, error)) return;
   const detail = error.message === "" ? undefined : error.message;
   replyProblem(ctx, error.code, detail, error.extensions);
 }

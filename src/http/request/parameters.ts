@@ -23,6 +23,7 @@ export const PARAMETERS = {
     "202",
     "404",
   ]),
+  raw: flag("raw", "A browser, too, gets the result itself, not the page of its task."),
   onComplete: choice("onComplete", "Once the task has ended: 303 to the result, or the result itself.", [
     "redirect",
     "stream",

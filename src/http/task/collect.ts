@@ -1,5 +1,4 @@
 import type { Context } from "koa";
-import type { Inspection } from "../../engine/watch/inspect.ts";
 import { ProblemError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { readParameter } from "../../wire/request.ts";
@@ -11,7 +10,7 @@ import { type Route, WATCH } from "../route.ts";
 import { findTask } from "./find.ts";
 import { TASK_PATHS } from "./links.ts";
 import { type Pages, pagesFor, shownTask } from "./pages.ts";
-import { hasResult, pendingHeaders, pendingTask, replyOutcome, replyPending } from "./reply.ts";
+import { pendingHeaders, pendingTask, replyOutcome, replyPending } from "./reply.ts";
 import { isCalled } from "./task-document.ts";
 import { replyTurn } from "./turn.ts";
 
@@ -26,9 +25,8 @@ export function collectRoutes(api: Api, pages: Pages | undefined): readonly Rout
       signedLink: "task",
       tag: "Watch",
       summary: "Collect the result, or see the place in line",
-      description:
-        "A browser, whose `Accept` prefers text/html, gets the page of a task that has no result, with the same status.",
-      parameters: parameterRefs("pending"),
+      description: "A browser, whose `Accept` prefers text/html, gets the page of the task, with the same status.",
+      parameters: parameterRefs("pending", ...(pages ? (["raw"] as const) : [])),
       answers: {
         ...RESULTS,
         "200": responseRef("ResultOrTurn"),
@@ -43,20 +41,25 @@ export function collectRoutes(api: Api, pages: Pages | undefined): readonly Rout
 async function collect(ctx: Context, api: Api, pages: Pages | undefined, id: string): Promise<void> {
   ctx.vary("Accept");
   const status = pendingStatus(ctx, api);
+  const isRaw = readParameter(searchOf(ctx), PARAMETERS.raw);
+  if (pages && !isRaw) return replyPage(ctx, api, pages, { id, status });
   const seen = await findTask(ctx, api, id, { result: true, inPieces: true });
-  if (pages && !(isOutcome(seen.state) && hasResult(seen))) return replyPage(ctx, api, pages, { seen, status });
   if (isOutcome(seen.state)) replyOutcome(ctx, seen);
   else if (isCalled(seen)) replyTurn(ctx, api, seen);
   else replyPending(ctx, pendingTask(seen), status);
 }
 
-/** Answers a browser with the page of a task that has no result, with the status and headers that other clients get. */
-function replyPage(ctx: Context, api: Api, pages: Pages, of: { seen: Inspection; status: 404 | 202 }): void {
-  const { seen } = of;
+/** Answers a browser with the page of a task. Where there is no result, with the status and headers that other clients get. */
+async function replyPage(ctx: Context, api: Api, pages: Pages, of: { id: string; status: 404 | 202 }): Promise<void> {
+  const found = await findTask(ctx, api, of.id, { result: false });
+  // Its result is a problem, which has the status.
+  const seen = found.state === "failed" ? await findTask(ctx, api, of.id, { result: true, inPieces: true }) : found;
   if (seen.deleted) throw new ProblemError("deleted");
-  if (isOutcome(seen.state)) replyOutcome(ctx, seen);
-  else pendingHeaders(ctx, pendingTask(seen));
-  const status = isOutcome(seen.state) ? ctx.status : isCalled(seen) ? 200 : of.status;
+  const succeeded = seen.state === "succeeded" && !seen.expired;
+  if (!isOutcome(seen.state)) pendingHeaders(ctx, pendingTask(seen));
+  else if (succeeded) ctx.set("X-Task-State", seen.state);
+  else replyOutcome(ctx, seen);
+  const status = isOutcome(seen.state) ? (succeeded ? 200 : ctx.status) : isCalled(seen) ? 200 : of.status;
   pages.task(ctx, shownTask(ctx, api, seen));
   ctx.status = status;
 }

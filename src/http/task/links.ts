@@ -52,6 +52,9 @@ export function taskLinks(id: string, signature = "", prefix = ""): TaskLinks {
   };
 }
 
+/** The link to a result that gives the result itself to browsers, too. @param result the link to it */
+export const rawLink = (result: string): string => `${result}${result.includes("?") ? "&" : "?"}raw=true`;
+
 /** The links to a task for the sender of a request. */
 export function linksFor(sender: Sender, task: OwnedTask): TaskLinks {
   return taskLinks(task.id, signatureOf(sender, task), prefixOf(sender));

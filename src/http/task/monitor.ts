@@ -7,6 +7,7 @@ import type { Api } from "../api.ts";
 import { setRetryAfter } from "../headers/retry-after.ts";
 import { parameterRefs } from "../openapi/parameters.ts";
 import { empty, headerRefs, PENDING_HEADERS, RESULTS, schemaRef } from "../openapi/responses.ts";
+import { prefersHtml } from "../request/accept.ts";
 import { accessOf, keepsPresent } from "../request/access.ts";
 import { isAny, namesVersion, replyIfNotModified, versionTag } from "../request/etag.ts";
 import { PARAMETERS, searchOf } from "../request/parameters.ts";
@@ -14,7 +15,7 @@ import { parsePrefer } from "../request/prefer.ts";
 import { type Route, WATCH } from "../route.ts";
 import { longPoll } from "../server/long-poll.ts";
 import { findTask, observe } from "./find.ts";
-import { linksFor, TASK_PATHS } from "./links.ts";
+import { linksFor, rawLink, TASK_PATHS } from "./links.ts";
 import { type Pages, pagesFor, shownTask } from "./pages.ts";
 import { pendingTask, replyOutcome, replyPending } from "./reply.ts";
 import { documentOf } from "./task-document.ts";
@@ -108,7 +109,8 @@ function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
 /** Answers for a terminal task as `onComplete` asks. */
 async function complete(ctx: Context, api: Api, seen: Inspection, { onComplete }: MonitorOptions): Promise<void> {
   if (onComplete === "redirect") {
-    ctx.set("Location", linksFor(ctx, seen).result);
+    const { result } = linksFor(ctx, seen);
+    ctx.set("Location", prefersHtml(ctx.get("Accept")) ? rawLink(result) : result);
     ctx.status = 303;
     ctx.body = "";
     return;

@@ -5,7 +5,7 @@ import type { Task } from "../../wire/task.ts";
 import type { Api } from "../api.ts";
 import type { ProblemExplanation } from "../problems/explanation.ts";
 import { prefersHtml } from "../request/accept.ts";
-import { linksFor, type TaskLinks } from "./links.ts";
+import { linksFor, rawLink, type TaskLinks } from "./links.ts";
 import { documentOf } from "./task-document.ts";
 
 /** A task as a page shows it. */
@@ -13,8 +13,12 @@ export interface ShownTask {
   readonly task: Task;
   /** Whether it is of a queue of turns. */
   readonly isTurn: boolean;
+  /** What its queue tells readers of a failed task to do. */
+  readonly support: string | undefined;
   /** The links to it. */
   readonly at: TaskLinks;
+  /** The link to its result, which gives a browser no page. */
+  readonly raw: string;
 }
 
 /** Pages that browsers get in place of documents. The core has none: see src/extras/pages. */
@@ -42,6 +46,7 @@ export function pagesFor(ctx: Context, pages: Pages | undefined): Pages | undefi
 
 /** A task as the pages show it to the sender of a request. */
 export function shownTask(ctx: Context, api: Api, seen: Inspection): ShownTask {
-  const isTurn = seen.longestMs !== null;
-  return { task: documentOf(ctx, api, seen), isTurn, at: linksFor(ctx, seen) };
+  const at = linksFor(ctx, seen);
+  const { support } = api.handlers.get(seen.queue) ?? {};
+  return { task: documentOf(ctx, api, seen), isTurn: seen.longestMs !== null, support, at, raw: rawLink(at.result) };
 }

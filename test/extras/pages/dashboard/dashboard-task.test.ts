@@ -176,12 +176,12 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     const id = await test.submit("picture", {});
     await test.until(id, "succeeded");
     const [result, queue] = [deferred<void>(), deferred<void>()];
-    await page.route(`**/v1/requests/${id}`, (route) => result.promise.then(() => route.continue()));
+    await page.route(/\/v1\/requests\/[^/]+\?raw=true$/, (route) => result.promise.then(() => route.continue()));
     await page.route("**/v1/queues/picture", (route) => queue.promise.then(() => route.continue()));
     await test.open(`/dashboard/tasks/${id}`);
     await page.getByRole("region", { name: "Result" }).waitFor();
     await page.getByRole("link", { name: "picture" }).click();
-    const shown = page.waitForResponse(`**/v1/requests/${id}`).then((response) => response.finished());
+    const shown = page.waitForResponse(/\/v1\/requests\/[^/]+\?raw=true$/).then((response) => response.finished());
     result.resolve();
     await shown;
     // What came has been drawn with the second frame from here.

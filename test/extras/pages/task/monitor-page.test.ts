@@ -55,7 +55,7 @@ describe("the page of a task", () => {
     const finished = await page(waiting);
     expect(finished.status).to.equal(200);
     expect(finished.text).to.not.contain('http-equiv="refresh"');
-    expect(finished.text).to.contain("Done").and.to.contain(`href="/v1/requests/${waiting}"`);
+    expect(finished.text).to.contain("Done").and.to.contain(`href="/v1/requests/${waiting}?raw=true"`);
     const failed = String(
       (await server.post("giving-up", { title: "No", detail: "Too blue" })).headers["x-request-id"],
     );
@@ -77,7 +77,7 @@ describe("the page of a task", () => {
     expect((await page(undated)).text).to.not.match(shown);
   });
 
-  it("says when to look at a pending task again, and which attempt it is at", async () => {
+  it("says when to look at a pending task again, and when it is tried again, without counting attempts", async () => {
     const later = await page(await server.enqueue("default", 1, "?delay=3600"));
     expect(Number(later.headers["retry-after"])).to.be.within(1, 300);
     expect(later.text).to.contain("Starts in about 1 h");
@@ -87,8 +87,32 @@ describe("the page of a task", () => {
     await server.until(again, "retrying");
     expect((await page(again)).text)
       .to.contain("Waiting to try again")
-      .and.contain("Attempt 1 of 2 did not succeed")
-      .and.match(/Tries again in/);
+      .and.match(/Tries again in/)
+      .and.not.match(/>[^<]*attempt/i);
+  });
+
+  it("says what a visitor may do about a failure: what the queue says, else that somebody can look it up", async () => {
+    const failed = async (queue: string, input: unknown) =>
+      (await page(String((await server.post(queue, input)).headers["x-request-id"]))).text;
+    expect(await failed("supported", {}))
+      .to.contain("Something went wrong on our side.")
+      .and.contain("Write to &lt;help@example.org&gt;.")
+      .and.not.match(/>[^<]*attempt/i);
+    expect(await failed("giving-up", { title: "No" })).to.contain("Tell whoever runs this service");
+  });
+
+  it("is also what a browser gets where there is nothing; others get a problem", async () => {
+    for (const [path, status] of [
+      ["/nowhere", 404],
+      ["/v1/nowhere", 404],
+      ["/v1/requests", 405],
+    ] as const) {
+      const shown = await server.send(path, { headers: BROWSER });
+      expect([shown.status, shown.headers["content-type"]], path).to.deep.equal([status, "text/html; charset=utf-8"]);
+      expect(String(shown.headers.vary)).to.match(/\bAccept\b/);
+      expect((await server.send(path)).headers["content-type"], path).to.match(/^application\/problem/);
+    }
+    expect((await server.send("/nowhere", { headers: BROWSER })).text).to.contain('href="/"');
   });
 
   it("escapes text of callers and handlers", async () => {

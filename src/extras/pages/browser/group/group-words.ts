@@ -41,6 +41,7 @@ export function groupWords(group: Group, agoS = 0): TicketWords {
     note: countsOf(group),
     detail: placeOf(group),
     wait: waitOf(group, agoS),
+    advice: "",
     facts: factsOf(group),
     question: hasEnded(group) || group.cancelRequested ? null : QUESTION,
   };

@@ -18,6 +18,16 @@ const HEADLINES: Readonly<Record<string, string>> = {
   canceled: "Canceled",
 };
 
+/** What visitors read in place of titles of problems, which are for callers. */
+const FAULTS: Readonly<Record<string, string>> = {
+  "The task failed": "Something went wrong on our side.",
+  "The task lost its worker too often": "Something went wrong on our side.",
+  "The task took too long": "It took too long, and was stopped.",
+};
+
+/** What a reader of a failed task may do, unless its queue says it. */
+const ADVICE = "Tell whoever runs this service; they find it by the number below.";
+
 const QUESTION: TicketQuestion = {
   verb: "Cancel",
   title: "Cancel this task?",
@@ -32,6 +42,8 @@ export interface TaskReading {
   readonly agoS?: number;
   /** Whether it is of a queue of turns. */
   readonly isTurn: boolean;
+  /** What its queue tells readers of a failed task to do; "" for what we say. */
+  readonly support?: string;
   readonly isFramed?: boolean;
   /** By the server's clock. */
   readonly now?: Date;
@@ -40,11 +52,11 @@ export interface TaskReading {
 /** The words on the page of a task. */
 export function taskWords(task: Task, reading: TaskReading): TicketWords {
   const { isTurn, isFramed = false, now = new Date() } = reading;
-  const words = plainWords(task, reading.agoS ?? 0);
+  const words = plainWords(task, reading);
   return isTurn || task.turn ? { ...words, ...turnWords(task, { isFramed, now }) } : words;
 }
 
-function plainWords(task: Task, agoS: number): TicketWords {
+function plainWords(task: Task, { agoS = 0, support = "" }: TaskReading): TicketWords {
   const look = isExpired(task) ? "expired" : task.state;
   const number = numberOf(task);
   const headline = task.cancelRequested && task.state === "running" ? "Stopping" : (HEADLINES[look] ?? task.state);
@@ -56,9 +68,10 @@ function plainWords(task: Task, agoS: number): TicketWords {
     number,
     below: aheadOf(task),
     percent: task.progress?.percent ?? null,
-    note: attemptOf(task),
+    note: "",
     detail: detailOf(task),
     wait: waitOf(task, agoS),
+    advice: task.state === "failed" ? support || ADVICE : "",
     facts: [{ title: "Task", value: task.id }, ...factsOf(TASK_FACTS, task).flatMap((fact) => factOf(fact, look))],
     question: task.actions.includes("cancel") ? QUESTION : null,
   };
@@ -86,16 +99,8 @@ function aheadOf({ state, index, eta }: Task): string {
   return eta?.rate ? `${allowed(eta.rate)} allowed, ${before}` : before;
 }
 
-function attemptOf({ state, attempt, maxAttempts }: Task): string {
-  // An attempt that the handler postpones does not count.
-  if (attempt === 0) return "";
-  if (state === "retrying") return `Attempt ${attempt} of ${maxAttempts} did not succeed`;
-  if (state === "running" && attempt > 1) return `Attempt ${attempt} of ${maxAttempts}`;
-  return state === "failed" && attempt > 1 ? `After ${attempt} attempts` : "";
-}
-
 function detailOf(task: Task): string {
-  if (task.error) return task.error.message;
+  if (task.error) return FAULTS[task.error.message] ?? task.error.message;
   if (isExpired(task)) return "It succeeded, but its result has expired.";
   if (task.held && task.state === "waiting") return "Waits for a task with the same key to end";
   return task.progress?.message ?? "";

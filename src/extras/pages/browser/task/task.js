@@ -12,10 +12,11 @@ import { taskWords } from "./task-words.ts";
 /** @typedef {import("../../../../wire/task.ts").Task} Task */
 
 const { output = "", result = "" } = part("content").dataset;
-const isTurn = part("ticket").dataset.turns === "true";
+const { turns, support = "" } = part("ticket").dataset;
+const isTurn = turns === "true";
 
 /** @param {Task} task @param {number} [agoS] */
-const wordsOf = (task, agoS = 0) => taskWords(task, { isTurn, agoS, now: now() });
+const wordsOf = (task, agoS = 0) => taskWords(task, { isTurn, support, agoS, now: now() });
 
 function Content() {
   const [task, setTask] = useState(/** @type {Task | null} */ (null));
@@ -95,7 +96,7 @@ function Result() {
     }
     <p class="result">
       ${(!known || isViewable(known.mediaType)) && html`<a id="result" href=${result} rel="noreferrer">Open the result</a>`}
-      ${known && html`<a id="download" class="second" href=${result} rel="noreferrer" download>Download</a>`}
+      ${known && html`<a id="download" class="second" href=${result} rel="noreferrer" download="">Download</a>`}
     </p>
     <p id="size" class="size">${known && kindOf(known)}</p>`;
 }

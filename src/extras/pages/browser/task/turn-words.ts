@@ -35,7 +35,7 @@ export function turnWords(task: Task, reader: TurnReader): Partial<TicketWords> 
       headline: startedAt === null ? "No longer in line" : "The turn is over",
       detail: error?.code === "canceled" ? "" : (error?.message ?? ""),
     };
-  if (state === "failed") return { headline: "The turn is over", note: "" };
+  if (state === "failed") return { headline: "The turn is over", advice: "" };
   return canEnd ? { question: LEAVE } : {};
 }
 

@@ -15,6 +15,8 @@ export interface TicketWords {
   readonly note: string;
   readonly detail: string;
   readonly wait: string;
+  /** What the reader may do. */
+  readonly advice: string;
   readonly facts: readonly TicketFact[];
   /** What is asked before it is canceled; null where that is not possible. */
   readonly question: TicketQuestion | null;
@@ -46,7 +48,7 @@ export interface TicketFact {
 }
 
 /** The texts of a page that change. */
-export const LINES = ["headline", "number", "below", "note", "detail", "wait"] as const;
+export const LINES = ["headline", "number", "below", "note", "detail", "wait", "advice"] as const;
 
 /** Whether a task or a group with this state has ended. */
 export const hasEnded = ({ state }: { readonly state: string }): boolean =>

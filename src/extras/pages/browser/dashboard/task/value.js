@@ -16,7 +16,8 @@ const isWhole = ({ json, text, bytes }) => json !== undefined || text !== undefi
 
 /** @param {{ title: string, shown: Shown, id: string }} props `id`: of its task */
 export function Result({ title, shown, id }) {
-  const path = `/v1/requests/${encodeURIComponent(id)}`;
+  // A browser that follows the link gets the result itself, too.
+  const path = `/v1/requests/${encodeURIComponent(id)}?raw=true`;
   const fetched = useFetched(!isWhole(shown), () => open(path));
   const known = { ...shown, ...fetched };
   return html`
