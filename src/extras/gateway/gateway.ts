@@ -15,7 +15,7 @@ import { retryAfterMs } from "../../net/retry-after.ts";
 import { quotedUrl } from "../../redact.ts";
 import { noteTarget } from "./circuit-breakers.ts";
 import { answerHeaders, Exchange, type Forwarder, isFirst, unanswered } from "./exchange.ts";
-import { forwardedHeaders, forwardList } from "./forwarded-headers.ts";
+import { forwardedHeaders, forwardList } from "./headers.ts";
 import { GATEWAY_METHODS, type GatewayMethod, type GatewayRequest, gatewayRequest, isUnsafePath } from "./request.ts";
 import { Upstream } from "./upstream.ts";
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { forwardedHeaders } from "../../../src/extras/gateway/forwarded-headers.ts";
+import { forwardedHeaders } from "../../../src/extras/gateway/headers.ts";
 import { field, useGateways } from "./gateway.ts";
 
 /** What proxies tell the servers behind them. */
