@@ -1,4 +1,8 @@
-import { isHopByHop, namedByConnection } from "../../handler/result-headers.ts";
+import type { IncomingMessage } from "node:http";
+import { type HeaderField, isHopByHop, namedByConnection } from "../../handler/result-headers.ts";
+
+/** The name of this server in Via (RFC 9110 §7.6.3). */
+const VIA = "paihao";
 
 /** Headers of this message and of this server, which a gateway replaces or keeps to itself. */
 const OWN = new Set([
@@ -106,4 +110,71 @@ function isForwardedByDefault(name: string): boolean {
 function isSecret(name: string): boolean {
   if (KEY.test(name)) return true;
   return name.split("-").some((word) => SECRET_WORD.test(word) || SECRET_ENDS.some((end) => word.endsWith(end)));
+}
+
+/** Whether a name (lower case) says how a request arrived; a door sets these itself. */
+const OF_ARRIVAL = /^(?:forwarded$|x-forward|x-real-ip$|proxy(?:-|$))/;
+
+/** How a request reached this server. */
+interface Origin {
+  readonly address?: string | undefined;
+  readonly proto?: string | undefined;
+  readonly host?: string | undefined;
+}
+
+/**
+ * The headers of a request at a door as the API gets them: in raw case and order, without those of the connection, and those that say how
+ * it arrived, which are set.
+ * @param options.host of the API
+ * @param options.drop names, in lower case, that the API does not get: those that carried our API key
+ * @param options.add after all others, in place of those of the same names
+ */
+export function requestFields(
+  { rawHeaders, httpVersion }: IncomingMessage,
+  options: { host: string; from: Origin; drop: ReadonlySet<string>; add: readonly HeaderField[] },
+): HeaderField[] {
+  const { host, from, drop, add } = options;
+  const replaced = new Set(add.map(([name]) => name.toLowerCase()));
+  const fields: HeaderField[] = [["Host", host]];
+  for (const field of endToEnd(rawHeaders)) {
+    const name = field[0].toLowerCase();
+    if (name !== "host" && !drop.has(name) && !replaced.has(name) && !OF_ARRIVAL.test(plain(name))) fields.push(field);
+  }
+  if (from.address !== undefined) fields.push(["X-Forwarded-For", from.address]);
+  if (from.proto !== undefined) fields.push(["X-Forwarded-Proto", from.proto]);
+  if (from.host !== undefined) fields.push(["X-Forwarded-Host", from.host]);
+  fields.push(["Via", `${httpVersion} ${VIA}`], ...add);
+  return fields;
+}
+
+/** The headers of the API's answer as a caller gets them: in raw case and order, without those of the connection. */
+export function answerFields({ rawHeaders, httpVersion }: IncomingMessage): HeaderField[] {
+  return [...endToEnd(rawHeaders), ["Via", `${httpVersion} ${VIA}`]];
+}
+
+/** Raw headers, names and values in turn, without those of the connection (RFC 9110 §7.6.1). */
+export function endToEnd(rawHeaders: readonly string[]): HeaderField[] {
+  const fields = fieldsOf(rawHeaders);
+  const connection = fields.filter(([name]) => name.length === 10 && name.toLowerCase() === "connection");
+  const named = namedByConnection(connection.map(([, value]) => value).join(","));
+  return fields.filter(([given]) => {
+    const name = given.toLowerCase();
+    return !isHopByHop(name) && !named.has(name);
+  });
+}
+
+/** Trailers that would change how a message is read, or who sent it (RFC 9110 §6.5.1). */
+const NOT_IN_TRAILERS = /^(?:content-|host$|authorization$|expect$|set-cookie$|cookie$|x-forward)/;
+
+/** The trailers of a message that has ended, which may be passed on. */
+export function trailersOf({ rawTrailers }: IncomingMessage): [string, string][] {
+  return endToEnd(rawTrailers)
+    .filter(([name]) => !NOT_IN_TRAILERS.test(name.toLowerCase()))
+    .map(([name, value]) => [name, value]);
+}
+
+function fieldsOf(raw: readonly string[]): HeaderField[] {
+  const fields: HeaderField[] = [];
+  for (let i = 0; i < raw.length; i += 2) fields.push([raw[i] ?? "", raw[i + 1] ?? ""]);
+  return fields;
 }

@@ -12,8 +12,8 @@ import { type Route, SUBMIT } from "../../http/route.ts";
 import { assembleSubmission } from "../../http/submit/submission.ts";
 import { submitAndAnswer } from "../../http/submit/submit.ts";
 import { readSubmitOptions } from "../../wire/submission.ts";
-import { forwardedHeaders } from "./headers.ts";
 import { GATEWAY_PATH, gatewayPath, isGateway } from "./gateway.ts";
+import { forwardedHeaders } from "./headers.ts";
 import { GATEWAY_METHODS, type GatewayRequest, identityOf, isUnsafePath } from "./request.ts";
 
 /** Existing HTTP APIs behind a queue. */

@@ -32,8 +32,24 @@ interface UpstreamRequest {
   readonly socket: Socket | undefined;
 }
 
+/** A request whose body follows, if it has one. */
+interface BegunRequest {
+  readonly method: string;
+  /** Path and query, byte for byte as in the request line. */
+  readonly path: string;
+  /** Names and values in turn. */
+  readonly headers: readonly string[];
+  /**
+   * `any`: a kept one if possible, for a request that may be sent again. `recent`: one that was in use less than {@link IDLE} `recentMs` ago,
+   * which the API is hardly about to close. `new`: one that is used once, and of which each side can be ended alone.
+   */
+  readonly connection: "any" | "recent" | "new";
+}
+
 /** How long idle connections are kept open, ms, and how many. */
-const IDLE = { ms: 4000, connections: 16 } as const;
+const IDLE = { ms: 4000, recentMs: 1000, connections: 16 } as const;
+/** Longest head of an answer, bytes. */
+const HEAD_BYTES = 65_536;
 
 /**
  * The API behind a gateway, with its connections. Not `fetch`, which adds headers, decodes bodies, and refuses some ports and
@@ -43,15 +59,52 @@ export class Upstream {
   /** Its URL. */
   readonly target: URL;
   readonly #basePath: string;
+  readonly #host: string;
+  readonly #port: number;
+  readonly #request: typeof http.request;
   readonly #Agent: typeof http.Agent;
   readonly #agent: http.Agent;
+  /** For requests that may not meet a connection that the API is closing. */
+  readonly #recent: http.Agent;
+  /** The event of a socket that is connected. */
+  readonly connectEvent: "connect" | "secureConnect";
 
   /** @param url its path is prepended to that of each request */
   constructor(url: URL) {
     this.target = url;
     this.#basePath = url.pathname.replace(/(?<!\/)\/+$/, "");
+    this.#host = url.hostname.replace(/^\[|\]$/g, "");
+    this.#port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+    this.#request = url.protocol === "https:" ? https.request : http.request;
     this.#Agent = url.protocol === "https:" ? https.Agent : http.Agent;
-    this.#agent = new this.#Agent({ keepAlive: true, maxFreeSockets: IDLE.connections, timeout: IDLE.ms });
+    const kept = { keepAlive: true, maxFreeSockets: IDLE.connections };
+    this.#agent = new this.#Agent({ ...kept, timeout: IDLE.ms });
+    this.#recent = new this.#Agent({ ...kept, timeout: IDLE.recentMs });
+    this.connectEvent = url.protocol === "https:" ? "secureConnect" : "connect";
+  }
+
+  /**
+   * Begins a request. With a raw list of headers, Node sends them as they are; it adds only Connection.
+   * @throws TypeError for a header that cannot be sent
+   */
+  begin({ method, path, headers, connection }: BegunRequest): ClientRequest {
+    const options = {
+      ...{
+        method,
+        path: this.#basePath + path,
+        headers,
+        maxHeaderSize: HEAD_BYTES,
+        hostname: this.#host,
+        port: this.#port,
+      },
+      ...(connection === "new"
+        ? { agent: false, allowHalfOpen: true }
+        : { agent: connection === "any" ? this.#agent : this.#recent }),
+    };
+    const request = this.#request(options);
+    // Node would drop what is above two thousand.
+    request.maxHeadersCount = 0;
+    return request;
   }
 
   /**
@@ -68,16 +121,15 @@ export class Upstream {
 
   /** A new connection, over which nothing has been sent. @throws NoAnswer */
   async connect(signal: AbortSignal): Promise<Socket> {
-    const { protocol, port } = this.target;
-    const host = this.target.hostname.replace(/^\[|\]$/g, "");
-    const secure = protocol === "https:";
-    const to = { host, port: Number(port || (secure ? 443 : 80)), signal };
+    const secure = this.connectEvent === "secureConnect";
+    const host = this.#host;
+    const to = { host, port: this.#port, signal };
     const name = isIP(host) === 0 ? { servername: host } : {};
     const socket = secure ? tls.connect({ ...to, ...name, ALPNProtocols: ["http/1.1"] }) : net.connect(to);
     // Once connected, the code that uses it handles its errors; until then an error must not end the process.
     socket.on("error", () => undefined);
     try {
-      await once(socket, secure ? "secureConnect" : "connect");
+      await once(socket, this.connectEvent);
       return socket;
     } catch (error) {
       socket.destroy();
@@ -94,7 +146,7 @@ export class Upstream {
       request = made;
       made.on("socket", (socket) => {
         if (made.reusedSocket || connected) return;
-        socket.once(this.target.protocol === "https:" ? "secureConnect" : "connect", () => {
+        socket.once(this.connectEvent, () => {
           connected = true;
         });
       });

@@ -1,4 +1,4 @@
-import type { Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
@@ -66,4 +66,21 @@ export function linger(socket: Duplex & { readonly bytesRead?: number }): () => 
   };
   socket.once("close", end);
   return end;
+}
+
+/**
+ * Lets Node, which closes a connection by `destroySoon` once the last answer is sent, close only our side of it while a request still
+ * arrives, whose rest is read and discarded.
+ */
+export function closeGently(request: IncomingMessage): void {
+  const { socket } = request;
+  socket.destroySoon = () => {
+    socket.end();
+    const end = linger(socket);
+    request.once("close", () => {
+      end();
+      socket.destroy();
+    });
+    request.resume();
+  };
 }
