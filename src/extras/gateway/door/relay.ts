@@ -230,14 +230,14 @@ class Exchange {
 
   /** Writes the head of an answer to the caller. */
   #writeHead(answer: IncomingMessage): void {
-    const { request, response } = this.#passage;
+    const { request, response, upgrade } = this.#passage;
     const { statusCode = 0, statusMessage = "" } = answer;
     const fields = this.#fields(answer);
     const { trailer, "transfer-encoding": coding } = answer.headers;
     const hasChunks = coding !== undefined && request.httpVersion === "1.1" && request.method !== "HEAD";
     if (trailer !== undefined && hasChunks && !WITHOUT_BODY.has(statusCode)) fields.push(["Trailer", trailer]);
     // The rest of a request that has not arrived by now may never be read.
-    if (!request.complete) fields.push(["Connection", "close"]);
+    if (!request.complete && !upgrade) fields.push(["Connection", "close"]);
     response.sendDate = false;
     response.writeHead(statusCode, statusMessage, raw(fields));
   }
@@ -286,8 +286,7 @@ class Exchange {
   /** The API's answer is complete. */
   #whole(last?: string): void {
     if (this.#isEnded) return;
-    const { request, response } = this.#passage;
-    if (!request.complete) closeGently(request);
+    const { response } = this.#passage;
     if (last === undefined) response.end();
     else response.end(last);
     this.#end({ how: "whole", status: this.#answer?.statusCode ?? 0 });
@@ -327,14 +326,15 @@ class Exchange {
     this.#isEnded = true;
     clearTimeout(this.#timer);
     this.#unlisten();
-    const { request, response, body, signal } = this.#passage;
+    const { request, response, body, signal, upgrade } = this.#passage;
     signal.removeEventListener("abort", this.#onAbort);
     const isWhole = how.how === "whole";
     // A passage that was refused may be tried again.
     if (how.how !== "refused") body.stop();
+    if (!request.complete && !upgrade) closeGently(request);
     // Also one whose answer is complete, if the API has not taken the whole request.
     if (!isWhole || !this.#sent?.writableFinished) this.#sent?.destroy();
-    this.#closeTunnel?.();
+    if (!isWhole) this.#closeTunnel?.();
     if (how.how === "left") request.socket.destroy();
     else if (!isWhole && this.#answer && !response.writableEnded) request.socket.resetAndDestroy();
     this.#resolve(how);
