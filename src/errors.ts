@@ -34,6 +34,7 @@ const catalogue = {
   "task-timeout": [500, "The task took too long"],
   "worker-lost": [500, "The task lost its worker too often"],
   internal: [500, "An unexpected error happened on the server"],
+  "no-answer": [502, "The API behind the gateway did not answer"],
   "queue-full": [503, "The queue is full"],
   "line-too-long": [503, "The line is longer than the caller allows"],
   "store-unavailable": [503, "The store cannot be reached"],
@@ -41,6 +42,9 @@ const catalogue = {
   "not-durable": [503, "The durability of the task was not confirmed in time"],
   "resolver-unavailable": [503, "A host name cannot be resolved at the moment"],
   "queue-paused": [503, "The queue is paused"],
+  "turn-over": [503, "The turn of the request is over"],
+  stopping: [503, "The server is stopping"],
+  "answer-timeout": [504, "The API behind the gateway did not answer in time"],
   "sync-timeout": [504, "The task did not end within the time limit of a synchronous request"],
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 

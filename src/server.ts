@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { hostname } from "node:os";
 import { LinkSigner } from "./auth/link-signer.ts";
-import type { Config } from "./config/config.ts";
+import { type Config, servedHostsOn } from "./config/config.ts";
 import { Calibration } from "./engine/estimates/calibration.ts";
 import { EventWatch } from "./engine/monitoring/events.ts";
 import { readGauges } from "./engine/monitoring/read-gauges.ts";
@@ -120,6 +120,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
         engine,
         idSecret: secret,
         readiness: ready,
+        listeningPort: () => servers[0]?.port ?? 0,
         exposition: parts.exposition ?? (() => metrics.exposition()),
         handlers,
         ownHandlers,
@@ -137,9 +138,9 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       const options = { ...config, extensions, security, idSecret: secret };
       const app = config.role === "worker" ? createHealthApp(api, options) : createApp(api, options);
       servers.push(new HttpServer(app, { ...config, port: config.port, log, stopping, closing }));
-      const answer = answering(api, options);
+      const checks = (host: string) => answering(api, { ...options, servedHosts: servedHostsOn(host, config) });
       if (config.role !== "worker")
-        doors.push(...extensions.flatMap((extension) => extension.doors?.(api, answer) ?? []));
+        doors.push(...extensions.flatMap((extension) => extension.doors?.(api, checks) ?? []));
       servers.push(...doors.map(({ server }) => server));
     }
     const stopServer: Stop = (leftMs) => Promise.all(servers.map((server) => server.stop(leftMs, replaced)));

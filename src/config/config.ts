@@ -26,11 +26,23 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Addresses on which the server starts without keys, although then everyone who can connect may do everything. */
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/i;
 
+/** What decides who may reach an address. */
+type AccessConfig = Pick<Config, "allowedHosts" | "apiKeys" | "apiKeysFile" | "auth">;
+
 /**
- * Without keys a request must name this server: otherwise a web page could reach it under a name of its own (DNS rebinding). With
- * keys, which such a page does not have, names are checked only if ALLOWED_HOSTS is set.
+ * The hosts that requests to an address may name. Without keys a request must name this server: otherwise a web page could reach it under a
+ * name of its own (DNS rebinding). With keys, which such a page does not have, names are checked only if ALLOWED_HOSTS is set.
+ * @param setting what names the address, for errors
+ * @throws StartError if anyone could reach the address, and that is not said to be meant
  */
-function servedHosts(host: string, allowed: readonly string[], open: boolean): ServedHosts | undefined {
+export function servedHostsOn(host: string, config: AccessConfig, setting = "HOST"): ServedHosts | undefined {
+  const { allowedHosts: allowed, apiKeys, apiKeysFile, auth } = config;
+  const open = apiKeys.length === 0 && apiKeysFile === undefined;
+  if (open && !LOOPBACK.test(host) && auth !== "none") {
+    throw new StartError(
+      `${setting} is ${JSON.stringify(host)} but there are no API_KEYS: anyone who can reach it could do anything; set API_KEYS or API_KEYS_FILE, use a loopback address, or set AUTH=none if that is intended`,
+    );
+  }
   if (!open && allowed.length === 0) return undefined;
   const local = open && LOOPBACK.test(host);
   const own = host.includes(":") ? `[${host}]` : host;
@@ -92,18 +104,8 @@ export function readConfig(env: Environment = process.env, overrides: Environmen
     );
   }
   const port = role === "worker" && given("PORT") === "" ? undefined : values.PORT;
-  const host = values.HOST;
-  const hasKeys = values.API_KEYS.length > 0 || values.API_KEYS_FILE !== undefined;
-  if (port !== undefined && !LOOPBACK.test(host) && !hasKeys && values.AUTH !== "none") {
-    throw new StartError(
-      `HOST is ${JSON.stringify(host)} but there are no API_KEYS: anyone who can reach it could do anything; set API_KEYS or API_KEYS_FILE, use a loopback address, or set AUTH=none if that is intended`,
-    );
-  }
-  return {
-    ...named(values),
-    port,
-    servedHosts: servedHosts(host, values.ALLOWED_HOSTS, !hasKeys),
-  };
+  const config = named(values);
+  return { ...config, port, servedHosts: port === undefined ? undefined : servedHostsOn(config.host, config) };
 }
 
 /** Read by commands, not by the server. */

@@ -208,6 +208,7 @@ const HTTP = {
 
 const SECURITY = {
   AUTH: {
+    as: "auth",
     about:
       "Without keys the server is open to everyone, so it starts only on a loopback address. none: deliberately open on any address.",
     ...oneOf("", ["none"] as const),
@@ -242,6 +243,7 @@ const SECURITY = {
     ...rate(),
   },
   ALLOWED_HOSTS: {
+    as: "allowedHosts",
     about:
       "Further values of the Host header to accept, besides localhost, 127.0.0.1, [::1] and HOST: names and addresses without ports, separated by commas. Without keys all other hosts are refused with 421, except IP addresses if HOST is not a loopback address; with keys they are refused only if this is set.",
     ...listOf("host names or addresses without ports, separated by commas", readHost),

@@ -27,6 +27,8 @@ export interface Api extends Config {
   readonly streams: Streams;
   /** The canonical URL of a webhook; undefined if the server sends none. @throws ProblemError invalid-parameter if it is not allowed */
   readonly checkWebhook: ((url: string) => Promise<string>) | undefined;
+  /** The port on which the API listens, even if 0 was configured. */
+  listeningPort(): number;
   /** Why the server is not ready; empty if it is. */
   readiness(): Promise<readonly string[]>;
   /** The metrics for Prometheus, as text. */

@@ -21,9 +21,9 @@ export interface ApiExtension extends DescribedExtension, TimelineSource {
   readonly around?: Middleware;
   /**
    * Further servers of a process that accepts tasks.
-   * @param answer what every request of theirs passes, too
+   * @param answering what every request of theirs passes, too, if they listen on this address
    */
-  doors?(api: Api, answer: AnswerRequest): readonly Door[];
+  doors?(api: Api, answering: (host: string) => AnswerRequest): readonly Door[];
 }
 
 /** A further server. */

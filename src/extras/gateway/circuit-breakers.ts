@@ -29,6 +29,8 @@ interface Probe {
 
 /** Longest reason that is stored, characters. */
 const REASON_LENGTH = 40;
+/** How often a process tells that turns succeed although it knows of no failure, ms. */
+const QUIET_MS = 5000;
 
 /**
  * The circuit breakers of the queues of gateways: open while the target is down, over all workers.
@@ -41,6 +43,8 @@ export class CircuitBreakers implements Gate {
   readonly #probes = new Map<string, Probe>();
   /** Queues whose latest known attempt has failed: only for these is a success worth a call. */
   readonly #failing = new Set<string>();
+  /** Until when the successes of turns need not be told, by queue; monotonic ms. */
+  readonly #quietUntil = new Map<string, number>();
 
   constructor(scripts: Pick<Scripts, "of">, keys: Keys, events: Pick<Events, "target">) {
     this.#verbs = scripts.of(VERBS);
@@ -93,17 +97,11 @@ export class CircuitBreakers implements Gate {
         log.warn({ reason: messageOf(error) }, "gateway: could not report that the API behind the gateway is up");
         return "closed" as const;
       });
-      if (verdict === "recovered") {
-        log.info("the API behind the gateway is up again; its circuit breaker is closed");
-        void this.#events.target(lease.queue, undefined);
-      }
+      this.#tell(verdict, lease.queue, "", log);
       return false;
     }
     const verdict = await this.note(lease, target);
-    if (verdict === "opened") {
-      log.warn({ reason: target.reason }, "the API behind the gateway is down; its circuit breaker is open");
-      void this.#events.target(lease.queue, target.reason);
-    }
+    this.#tell(verdict, lease.queue, target.reason, log);
     return verdict !== "closed" && target.repeatable;
   }
 
@@ -134,6 +132,42 @@ export class CircuitBreakers implements Gate {
     this.#remove(queue, request);
     if (seen.state === "up" && verdict !== "open") this.#failing.delete(queue);
     return verdict;
+  }
+
+  /**
+   * Notes what a turn at a door has shown about the target. Never rejects: without it, there is another probe.
+   * @param fence of the turn
+   */
+  async noteTurn(queue: string, fence: string, seen: TargetState, log: Logger): Promise<void> {
+    // What others have seen is unknown here, so that a success is told now and then, too.
+    if (seen.state === "up" && !this.#failing.has(queue) && performance.now() < (this.#quietUntil.get(queue) ?? 0))
+      return;
+    if (seen.state === "down") this.#failing.add(queue);
+    const reason = seen.reason.slice(0, REASON_LENGTH);
+    try {
+      const report = { queue, reference: fence, state: seen.state, reason, request: "", turn: true } as const;
+      const verdict = await this.#verbs.breakerReport(this.#tagOf(queue), report);
+      this.#tell(verdict, queue, reason, log);
+      if (seen.state !== "up" || verdict === "open") return;
+      this.#failing.delete(queue);
+      this.#quietUntil.set(queue, performance.now() + QUIET_MS);
+    } catch (error) {
+      log.warn(
+        { queue, reason: messageOf(error) },
+        "gateway: could not report whether the API behind the gateway is up",
+      );
+    }
+  }
+
+  /** Tells that the circuit breaker has opened or closed. */
+  #tell(verdict: VERBS.BreakerVerdict, queue: string, reason: string, log: Logger): void {
+    if (verdict === "recovered") {
+      log.info({ queue }, "the API behind the gateway is up again; its circuit breaker is closed");
+      void this.#events.target(queue, undefined);
+    } else if (verdict === "opened") {
+      log.warn({ queue, reason }, "the API behind the gateway is down; its circuit breaker is open");
+      void this.#events.target(queue, reason);
+    }
   }
 
   /** A probe has been reported; a late renewal of its lease must not make it a probe again. */

@@ -18,6 +18,8 @@ export interface Forwarder {
   readonly upstream: Upstream;
   readonly methods: readonly GatewayMethod[];
   readonly forward?: ReadonlySet<string>;
+  /** The header with the API's own key. */
+  readonly key?: HeaderField;
   readonly timeoutMs: number;
 }
 
@@ -80,6 +82,7 @@ export class Exchange {
             ...(from.address === undefined ? {} : { "x-forwarded-for": from.address }),
             ...(from.proto === undefined ? {} : { "x-forwarded-proto": from.proto }),
             ...(from.host === undefined ? {} : { "x-forwarded-host": from.host }),
+            ...ofKey(this.#forwarder.key),
           },
           body: body === undefined ? undefined : Buffer.from(body, "base64"),
         });
@@ -136,6 +139,10 @@ export class Exchange {
     this.#deadline.clear();
     return value;
   }
+}
+
+function ofKey(key: HeaderField | undefined): Record<string, string> {
+  return key ? { [key[0].toLowerCase()]: key[1] } : {};
 }
 
 /** The headers of a response that the result keeps, and our own. */

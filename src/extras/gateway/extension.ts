@@ -2,6 +2,8 @@ import type { Extension } from "../../extension.ts";
 import { firstOf } from "../../store/fields.ts";
 import type { LibraryPart } from "../../store/library/assemble.ts";
 import { CircuitBreakers } from "./circuit-breakers.ts";
+import { openDoor } from "./door/door.ts";
+import { isGateway } from "./gateway.ts";
 import { gatewayRoutes } from "./routes.ts";
 import * as verbs from "./verbs.ts";
 
@@ -32,11 +34,21 @@ const part: LibraryPart = {
 /** Existing HTTP APIs behind a queue. Its handlers are made by `defineGateway`. */
 export const gateway: Extension = {
   part,
-  start: () => ({
-    routes: gatewayRoutes,
-    tags: [{ name: "Gateway", description: "Existing HTTP APIs behind a line." }],
-    opened: ({ leases, scripts, keys, events }) => {
-      leases.gate = new CircuitBreakers(scripts, keys, events);
-    },
-  }),
+  start: ({ handlers }) => {
+    let breakers: CircuitBreakers;
+    return {
+      routes: gatewayRoutes,
+      tags: [{ name: "Gateway", description: "Existing HTTP APIs behind a line." }],
+      opened: ({ leases, scripts, keys, events }) => {
+        breakers = new CircuitBreakers(scripts, keys, events);
+        leases.gate = breakers;
+      },
+      doors: (api, answering) =>
+        [...handlers.values()].flatMap((handler) =>
+          isGateway(handler) && handler.door
+            ? openDoor({ api, breakers, answering, gateway: handler, door: handler.door })
+            : [],
+        ),
+    };
+  },
 };

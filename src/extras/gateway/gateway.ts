@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import { type IncomingMessage, validateHeaderName, validateHeaderValue } from "node:http";
 import { backoffMs } from "../../backoff.ts";
 import { type Duration, parseDuration } from "../../config/duration.ts";
 import {
@@ -9,11 +9,13 @@ import {
   type LimitOptions,
 } from "../../handler/define.ts";
 import { giveUp, retryLater } from "../../handler/intents.ts";
-import { BODILESS } from "../../handler/result-headers.ts";
+import type { HandlerOptions } from "../../handler/options.ts";
+import { BODILESS, type HeaderField } from "../../handler/result-headers.ts";
 import type { TaskContext } from "../../handler/task-context.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
 import { quotedUrl } from "../../redact.ts";
 import { noteTarget } from "./circuit-breakers.ts";
+import { type DoorOptions, type DoorSettings, doorSettings } from "./door/options.ts";
 import { answerHeaders, Exchange, type Forwarder, isFirst, unanswered } from "./exchange.ts";
 import { forwardedHeaders, forwardList } from "./headers.ts";
 import { GATEWAY_METHODS, type GatewayMethod, type GatewayRequest, gatewayRequest, isUnsafePath } from "./request.ts";
@@ -37,7 +39,7 @@ const TIMEOUT_MS = 30_000;
 const TIMEOUT_GRACE_MS = 5000;
 
 /** The options of {@link defineGateway}. */
-export interface GatewayOptions {
+export interface GatewayOptions extends DoorOptions {
   /** Name of the queue, as for a handler. */
   queue: string;
   /** Base URL of the API, http or https; the path and query of a request are appended as they were sent. */
@@ -51,7 +53,10 @@ export interface GatewayOptions {
    * proxies.
    */
   forward?: readonly string[];
-  /** Longest time of one attempt, to the end of the response; default 30 s. */
+  /**
+   * Longest time of one attempt, to the end of the response; default 30 s. At the door, from the turn to the head of the response; default: any
+   * time.
+   */
   timeout?: Duration;
   /** Attempts of requests that may be sent again; default ATTEMPTS. Others are sent once. */
   attempts?: number;
@@ -60,6 +65,12 @@ export interface GatewayOptions {
    * aborted. Not with an Idempotency-Key, with `Prefer`, or while someone else waits for it. Default: only a POST.
    */
   hangUpCancels?: boolean;
+  /** How many requests the API gets at once, over all processes and both ways in; default: with a door 1, otherwise any number. */
+  slots?: number;
+  /** What the API wants from its callers, if anything: a token, which goes into `Authorization: Bearer`, or any header. */
+  key?: string | { header: string; value: string };
+  /** What people call a request, up to 64 characters; default: its method and path. */
+  label?: (request: GatewayRequest) => string;
   concurrency?: number;
   rate?: { max: number; per: Duration };
   /**
@@ -79,6 +90,15 @@ export interface Gateway extends Handler<GatewayRequest> {
     /** The headers that are forwarded, in lower case; absent: all except secret ones and those of proxies. */
     readonly forward?: ReadonlySet<string>;
     readonly hangUpCancels?: boolean;
+    /** The header with the API's own key. */
+    readonly key?: HeaderField;
+  };
+  readonly upstream: Upstream;
+  readonly door?: DoorSettings & {
+    /** Longest time from a turn to the head of the response; undefined: any time. */
+    readonly timeoutMs: number | undefined;
+    /** Whether its functions may want the body of a request. */
+    readonly readsBody: boolean;
   };
 }
 
@@ -106,8 +126,16 @@ export function defineGateway(options: GatewayOptions): Gateway {
       `gateway of queue ${JSON.stringify(queue)}: hangUpCancels is ${JSON.stringify(hangUpCancels)}, expected true or false`,
     );
   }
+  const wrong = (option: string, value: unknown, expected: string) =>
+    new TypeError(
+      `gateway of queue ${JSON.stringify(queue)}: ${option} is ${JSON.stringify(value)}, expected ${expected}`,
+    );
+  const door = doorSettings(options, wrong);
+  const key = options.key === undefined ? undefined : keyField(options.key, queue);
+  const slots = options.slots ?? (door ? 1 : undefined);
   const gateway = {
     methods,
+    ...(key && { key }),
     ...(hangUpCancels !== undefined && { hangUpCancels }),
     ...(options.forward !== undefined && {
       forward: forwardList(options.forward, `gateway of queue ${JSON.stringify(queue)}`),
@@ -115,20 +143,62 @@ export function defineGateway(options: GatewayOptions): Gateway {
   };
   // An invalid duration is refused by defineHandler.
   const timeoutMs = parseDuration(options.timeout ?? TIMEOUT_MS);
-  const forwarder = { upstream: new Upstream(targetOf(options)), ...gateway, timeoutMs: timeoutMs ?? TIMEOUT_MS };
+  const upstream = new Upstream(targetOf(options));
+  const forwarder = { upstream, ...gateway, timeoutMs: timeoutMs ?? TIMEOUT_MS };
   const handler = defineHandler<GatewayRequest>({
     queue,
     input: gatewayRequest,
     timeout: timeoutMs ? timeoutMs + TIMEOUT_GRACE_MS : (options.timeout ?? TIMEOUT_MS),
     ...(options.attempts === undefined ? {} : { attempts: options.attempts }),
-    ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
+    ...concurrencyOf(options.concurrency, slots),
+    label: options.label ?? (({ method, path }) => `${method} ${path.split("?", 1)[0]}`),
     ...(options.rate === undefined ? {} : { rate: options.rate }),
     ...(options.fair === undefined ? {} : { fair: options.fair }),
     ...(options.keyed === undefined ? {} : { keyed: options.keyed }),
     ...(options.limit === undefined ? {} : { limit: options.limit }),
     run: (request, task) => forward(forwarder, request, task),
   });
-  return { ...handler, gateway, entrance: `${gatewayPath(queue)}/`, gated: true };
+  const { fair, keyed, limit, label } = options;
+  const readsBody = label !== undefined || keyed !== undefined || limit?.by !== undefined || typeof fair === "object";
+  return {
+    ...handler,
+    ...{ gateway, upstream, entrance: `${gatewayPath(queue)}/`, gated: true },
+    ...(door && {
+      door: { ...door, readsBody, timeoutMs: options.timeout === undefined ? undefined : timeoutMs },
+      turns: { longestMs: door.longestMs, all: false },
+    }),
+  };
+}
+
+/** The slots of each worker process, and of all together. */
+function concurrencyOf(
+  each: number | undefined,
+  total: number | undefined,
+): Pick<HandlerOptions<GatewayRequest>, "concurrency"> {
+  if (total === undefined) return each === undefined ? {} : { concurrency: each };
+  return { concurrency: { ...(each !== undefined && { each }), total } };
+}
+
+/** A token of the characters that `Authorization: Bearer` takes (RFC 6750 §2.1). */
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+/** The header with the API's own key. @throws TypeError that does not repeat the key */
+function keyField(key: NonNullable<GatewayOptions["key"]>, queue: string): HeaderField {
+  const error = (expected: string) =>
+    new TypeError(`gateway of queue ${JSON.stringify(queue)}: key: expected ${expected}`);
+  if (typeof key === "string") {
+    if (!TOKEN.test(key))
+      throw error("a token of letters, digits and . _ ~ + / - =, such as process.env.API_KEY when that is set");
+    return ["Authorization", `Bearer ${key}`];
+  }
+  const { header, value } = key ?? {};
+  try {
+    validateHeaderName(header);
+    validateHeaderValue(header, value);
+  } catch {
+    throw error("a token, or { header, value } as they can be sent");
+  }
+  return [header, value];
 }
 
 /** @throws TypeError */

@@ -12,7 +12,7 @@ import { type Route, SUBMIT } from "../../http/route.ts";
 import { assembleSubmission } from "../../http/submit/submission.ts";
 import { submitAndAnswer } from "../../http/submit/submit.ts";
 import { readSubmitOptions } from "../../wire/submission.ts";
-import { GATEWAY_PATH, gatewayPath, isGateway } from "./gateway.ts";
+import { GATEWAY_PATH, type Gateway, gatewayPath, isGateway } from "./gateway.ts";
 import { forwardedHeaders } from "./headers.ts";
 import { GATEWAY_METHODS, type GatewayRequest, identityOf, isUnsafePath } from "./request.ts";
 
@@ -32,7 +32,7 @@ export function gatewayRoutes(api: Api): readonly Route[] {
   return [route("gateway", GATEWAY_PATH), route("gatewayPath", `${GATEWAY_PATH}/{*path}`)];
 }
 
-/** Submits the request as a task, whose result is the API's response. */
+/** Submits a request as a task, whose result is the API's response. */
 async function enter(ctx: Context, api: Api): Promise<void> {
   if (ctx.method === "OPTIONS") {
     ctx.set("Allow", GATEWAY_METHODS.join(", "));
@@ -44,11 +44,19 @@ async function enter(ctx: Context, api: Api): Promise<void> {
   const handler = handlerOf(api, queue);
   if (!isGateway(handler))
     throw new ProblemError("unknown-queue", "The queue is not a gateway.", { extensions: { queue } });
+  await storeRequest(ctx, api, handler, forwardedPath(ctx));
+}
+
+/**
+ * Submits a request as a task, and answers as Prefer asks.
+ * @param path path and query for the API, as they were sent
+ */
+export async function storeRequest(ctx: Context, api: Api, handler: Gateway, path: string): Promise<void> {
+  const { queue } = handler;
   const method = handler.gateway.methods.find((m) => m === ctx.method);
   if (!method) {
     throw new ProblemError("method-not-allowed", undefined, { headers: { Allow: handler.gateway.methods.join(", ") } });
   }
-  const path = forwardedPath(ctx);
   checkIdempotencyKey(ctx.headers);
   const [figures] = await api.engine.queues.figures([queue]);
   if (figures?.snapshot.paused) throw new ProblemError("queue-paused", undefined, { extensions: { queue } });
@@ -83,7 +91,12 @@ function forwardedPath(ctx: Context): string {
   const rest = TARGET.exec(ctx.originalUrl)?.[1];
   const path = rest?.startsWith("/") ? rest : `/${rest}`;
   if (rest !== undefined && !isUnsafePath(path)) return path;
-  throw new ProblemError(
+  throw unsafePath();
+}
+
+/** The refusal of a path that might lead out of the target. */
+export function unsafePath(): ProblemError {
+  return new ProblemError(
     "invalid-parameter",
     "The path contains a segment `..`, perhaps encoded, or invalid characters.",
     {
@@ -93,7 +106,7 @@ function forwardedPath(ctx: Context): string {
 }
 
 /** How the request reached this server; forwarding headers count only if the proxy is trusted. */
-function originOf(ctx: Context): GatewayRequest["from"] {
+export function originOf(ctx: Context): GatewayRequest["from"] {
   const [address, host] = [withoutPort(ctx.ip), hostOf(ctx)];
   return {
     version: ctx.req.httpVersion,

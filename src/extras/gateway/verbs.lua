@@ -72,6 +72,7 @@ local function end_probe(call, queue, breaker, reference, state, reason)
     redis.call('HDEL', key, Q.rest, Q.probe, Q.failures)
     redis.call('HSET', key, Q.breakerClosed, reference)
     Notices.work(call, queue)
+    Total.note(call, queue)
     return
   end
   breaker.probes = breaker.probes + 1
@@ -93,9 +94,14 @@ register('breakerReport', { 'allow-oom' }, function(call, asked)
   for one in string.gmatch(stored_failures or '', '%S+') do failures[#failures + 1] = one end
 
   if breaker then
-    if request ~= '' and probe_of(call, stored_probe, 0) == request then
+    -- Turns that had begun before it opened are probes only if they succeed: their failures come before the time of a probe.
+    local is_turn_probe = asked.turn and (state == 'up' or call.now >= breaker.next)
+    if is_turn_probe or request ~= '' and probe_of(call, stored_probe, 0) == request then
       end_probe(call, queue, breaker, reference, state, reason)
-      if state == 'up' then return 'recovered' end
+      if state == 'up' then
+        Settle.close(call)
+        return 'recovered'
+      end
     end
     return failures[C.breakerFailures] == reference and 'opened' or 'open'
   end

@@ -30,6 +30,8 @@ interface BreakerReport {
   readonly reason: string;
   /** The request that took the task as a probe; "" if it is not a probe. */
   readonly request: string;
+  /** Whether it was a turn, see line/turns.lua: while the queue rests, each is a probe. */
+  readonly turn?: boolean;
 }
 
 /** Only one attempt gets `opened` or `recovered`, and logs it. */

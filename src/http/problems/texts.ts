@@ -247,6 +247,27 @@ export const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     action: "Send the request again after `Retry-After` seconds.",
     example: { queue: "legacy-api" },
   },
+  "no-answer": {
+    meaning: "The API behind the gateway could not be reached, or its answer broke off.",
+    action:
+      "If `mayHaveBeenCarriedOut` is false, nothing was sent: send the request again. If it is true, find out first what the API has done.",
+    example: { detail: "The request may have been carried out. (ECONNRESET)", mayHaveBeenCarriedOut: true },
+  },
+  "answer-timeout": {
+    meaning: "The API behind the gateway did not begin its answer within the gateway's `timeout`.",
+    action: "Find out what the API has done before you send the request again.",
+    example: { detail: "The request may have been carried out. (timeout)", mayHaveBeenCarriedOut: true },
+  },
+  "turn-over": {
+    meaning: "The turn of the request was ended by an operator, or had lasted as long as any may.",
+    action: "Send the request again, unless `mayHaveBeenCarriedOut` is true and that would do harm.",
+    example: { detail: "The request may have been carried out.", mayHaveBeenCarriedOut: true },
+  },
+  stopping: {
+    meaning: "The server stops; the request has lost its place in line.",
+    action: "Send the request again after `Retry-After` seconds.",
+    example: {},
+  },
   "sync-timeout": {
     meaning: "The request waited for the result, but the task did not end within the time limit. The task continues.",
     action:

@@ -1,5 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
-import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
@@ -53,10 +53,13 @@ export interface HttpServerOptions {
   /** What names its port, for errors. Default: PORT. */
   readonly setting?: string;
   /**
-   * The application passes on what is for somebody else: it answers expectations itself, and gets upgrades, with the rest of their first
-   * packet. Its responses then have no socket of their own.
+   * The application passes on what is for somebody else: it answers expectations itself, and gets the connections of upgrades, with what has
+   * been read of them.
    */
-  readonly forwards?: (req: IncomingMessage, res: ServerResponse, head: Buffer) => void;
+  readonly forwards?: {
+    readonly Request: typeof IncomingMessage;
+    upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void;
+  };
 }
 
 /** An HTTP server that stops gracefully: it answers pending requests and closes idle connections. */
@@ -70,7 +73,7 @@ export class HttpServer implements Role {
   #stopped: Promise<void> | undefined;
 
   constructor(app: Koa, options: HttpServerOptions) {
-    const { stopping = new AbortController(), closing = new AbortController() } = options;
+    const { stopping = new AbortController(), closing = new AbortController(), forwards } = options;
     this.#stopping = stopping;
     this.#closing = closing;
     const handle = app.callback();
@@ -90,6 +93,7 @@ export class HttpServer implements Role {
         maxHeaderSize: HEAD_BYTES,
         // The application answers these with a problem document; Node would answer without a body, or drop headers.
         requireHostHeader: false,
+        ...(forwards && { IncomingMessage: forwards.Request }),
       },
       onRequest,
     );
@@ -100,18 +104,16 @@ export class HttpServer implements Role {
       if (socket.writableLength > 0 || pipelines.get(socket)?.latest === undefined) socket.destroy();
     });
     if (options.maxConnections !== undefined) this.#bound(options.maxConnections, options.log);
-    const { forwards } = options;
     this.#server.on("checkContinue", (req: IncomingMessage, res: ServerResponse) => {
       if (!forwards) continueWhenRead(req, res);
       onRequest(req, res);
     });
-    if (forwards)
+    if (forwards) {
       this.#server.on("upgrade", (req: IncomingMessage, socket: Socket, head: Buffer) => {
         socket.setTimeout(0);
-        const res = new ServerResponse(req);
-        res.assignSocket(socket);
-        forwards(req, res, head);
+        forwards.upgrade(req, socket, head);
       });
+    }
     // Other expectations are ignored (RFC 9110 §10.1.1); Node would answer 417 by itself, without our headers and in no order.
     this.#server.on("checkExpectation", onRequest);
     this.#server.on("clientError", (error, socket) => refuse(error, socket, pipelines.get(socket)?.latest));

@@ -82,8 +82,9 @@ export function pendingLinksJson({ result, monitor, events, cancel }: TaskLinks)
   return `[{"rel":"self","href":"${result}","method":"GET"},{"rel":"monitor","href":"${monitor}","method":"GET"},{"rel":"events","href":"${events}","method":"GET"},{"rel":"cancel","href":"${cancel}","method":"DELETE"}]`;
 }
 
-/** The absolute form of a link, with the host that the client used: behind a trusted proxy, the forwarded one. */
+/** The absolute form of a link, with the host that the client used: behind a trusted proxy, the forwarded one. It may be absolute already. */
 export function absolute(ctx: Context, link: string): string {
+  if (!link.startsWith("/")) return link;
   const host = hostOf(ctx);
   return host === "" ? link : `${schemeOf(ctx)}://${host}${link}`;
 }

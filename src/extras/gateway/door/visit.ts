@@ -1,0 +1,385 @@
+import type { Socket } from "node:net";
+import type { Context } from "koa";
+import { estimate } from "../../../engine/estimates/estimate.ts";
+import { jsonAnswer, problemResult } from "../../../engine/tasks/result.ts";
+import type { SubmissionVerdict } from "../../../engine/tasks/submit.ts";
+import type { Watch } from "../../../engine/watch/watch.ts";
+import type { Watchers } from "../../../engine/watch/watchers.ts";
+import { type ErrorCode, ProblemError } from "../../../errors.ts";
+import type { HeaderField } from "../../../handler/result-headers.ts";
+import type { Api } from "../../../http/api.ts";
+import { pendingRetryAfterS, UNKNOWN_PLACE_S } from "../../../http/headers/retry-after.ts";
+import { problemDocument } from "../../../http/problems/problem.ts";
+import { accessOf } from "../../../http/request/access.ts";
+import { assembleSubmission } from "../../../http/submit/submission.ts";
+import { checkAccepted } from "../../../http/submit/submit.ts";
+import { SUBMIT_DEFAULTS } from "../../../wire/submission.ts";
+import type { CircuitBreakers, TargetState } from "../circuit-breakers.ts";
+import type { Gateway } from "../gateway.ts";
+import { requestFields } from "../headers.ts";
+import { isUnsafePath } from "../request.ts";
+import { originOf, unsafePath } from "../routes.ts";
+import type { Hold, Holds } from "./hold.ts";
+import { AHEAD, Ahead, isStreamed } from "./openai.ts";
+import { type Relayed, relay } from "./relay.ts";
+import { ReadAhead } from "./relay-body.ts";
+import { malformed, onHangUp } from "./relay-request.ts";
+
+/** What the requests at a door share. */
+export interface DoorParts {
+  readonly api: Api;
+  readonly gateway: Gateway;
+  readonly door: NonNullable<Gateway["door"]>;
+  readonly holds: Holds;
+  readonly watchers: Watchers;
+  readonly breakers: CircuitBreakers;
+  /** Called when the server begins to stop: those who wait leave. */
+  readonly waiting: Set<() => void>;
+  /** Called when the time for answers is over. */
+  readonly served: Set<() => void>;
+}
+
+/** Largest body that `by` and `label` get, bytes, and how long it is waited for at most, ms. */
+const READ_BODY = { bytes: 65_536, ms: 5000 } as const;
+/** Largest body in which `stream` is looked for, bytes. */
+const STREAMED_BODY_BYTES = 1024 ** 2;
+const UNAVAILABLE = 503;
+/** What proxies log of a request whose caller has gone before an answer. */
+const GONE = 499;
+
+/** How a wait has ended: the turn is called, its caller has left, or it is refused. */
+type Waited = { readonly fence: string } | { readonly left: true } | { readonly refusal: ProblemError };
+
+/** One request at a door, from its arrival to the end of its answer. */
+export class Visit {
+  readonly #ctx: Context;
+  readonly #parts: DoorParts;
+  readonly #socket: Socket;
+  readonly #isUpgrade: boolean;
+  readonly #path: string;
+  readonly #body: ReadAhead;
+  readonly #arrived = performance.now();
+  /** Ends what is being served. */
+  readonly #over = new AbortController();
+  #hold: Hold | undefined;
+  #hasLeft = false;
+  /** Ends the wait for the turn. */
+  #endWait: (waited: Waited) => void = () => undefined;
+  #ahead: Ahead | undefined;
+
+  /** @param isUpgrade the server has handed over its connection */
+  constructor(ctx: Context, parts: DoorParts, isUpgrade: boolean) {
+    this.#ctx = ctx;
+    this.#parts = parts;
+    this.#socket = ctx.req.socket;
+    this.#isUpgrade = isUpgrade;
+    this.#path = pathOf(ctx.req.url ?? "");
+    this.#body = new ReadAhead(isUpgrade ? this.#socket : ctx.req);
+  }
+
+  /** Answers it. @throws ProblemError if nothing of an answer has been written */
+  async serve(): Promise<void> {
+    const { door, gateway, served } = this.#parts;
+    const { req } = this.#ctx;
+    const stop = () => this.#over.abort();
+    const unlisten = onHangUp(this.#socket, () => this.#leave());
+    served.add(stop);
+    try {
+      const flaw = malformed(req);
+      if (flaw !== undefined) throw refusedRequest(flaw);
+      // Only below a path there is something that `..` could lead out of.
+      if (gateway.upstream.target.pathname !== "/" && isUnsafePath(this.#path)) throw unsafePath();
+      if (door.isDirect(req.method ?? "", this.#path)) await this.#pass();
+      else await this.#takeTurn();
+    } catch (error) {
+      this.#body.stop();
+      if (!this.#ahead) throw error;
+      const { status, code, message, extensions } =
+        error instanceof ProblemError ? error : new ProblemError("internal", undefined, { cause: error });
+      this.#ahead.fail({ status, document: problemDocument(code, message, extensions) });
+    } finally {
+      unlisten();
+      served.delete(stop);
+    }
+  }
+
+  #leave(): void {
+    this.#hasLeft = true;
+    void this.#hold?.leave();
+    this.#endWait({ left: true });
+  }
+
+  async #takeTurn(): Promise<void> {
+    const { api, gateway, holds } = this.#parts;
+    const { queue } = gateway;
+    const id: string = this.#ctx.state.requestId;
+    const body = await this.#readBody();
+    if (this.#hasLeft) return this.#gone();
+    const request = { ...this.#described(), ...(body !== undefined && { body }) };
+    const assembled = assembleSubmission(this.#ctx, api, {
+      id,
+      handler: gateway,
+      options: { ...SUBMIT_DEFAULTS, presenceMs: holds.presenceMs },
+      checked: { input: "null", mediaType: "application/json", value: request },
+    });
+    const hold = holds.add({ id, queue });
+    this.#hold = hold;
+    try {
+      const verdict = await hold.submit({ ...assembled, byDoor: true });
+      checkAccepted(this.#ctx, assembled, verdict);
+      if (verdict.fence === undefined) this.#checkWait(verdict);
+      const isStream = isStreamed(this.#path, this.#ctx.get("Accept"), body);
+      for (;;) {
+        const waited = await this.#wait(hold, isStream);
+        if ("left" in waited) return this.#gone();
+        if ("refusal" in waited) throw waited.refusal;
+        if (await this.#use(hold)) return;
+      }
+    } catch (error) {
+      // Whether it was stored may be unknown.
+      void hold.leave();
+      throw error;
+    }
+  }
+
+  /** The body, parsed, if something depends on it and it is JSON that is not too long. */
+  async #readBody(): Promise<unknown> {
+    const { speaks, readsBody } = this.#parts.door;
+    const most = speaks === "openai" ? STREAMED_BODY_BYTES : READ_BODY.bytes;
+    const isJson = /^application\/(?:.+\+)?json\b/i.test(this.#ctx.get("Content-Type"));
+    if (this.#isUpgrade || !isJson || !(readsBody || speaks === "openai")) return undefined;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), READ_BODY.ms);
+    });
+    const bytes = await Promise.race([this.#body.whole(most), late]);
+    clearTimeout(timer);
+    try {
+      return bytes && JSON.parse(bytes.toString("utf8"));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The request as `by` and `label` get it. */
+  #described() {
+    const { method = "GET", headers } = this.#ctx.req;
+    const { sentIn = "" } = accessOf(this.#ctx);
+    const shown = Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || name === sentIn ? [] : [[name, String(value)] as const],
+    );
+    return { method, path: this.#path, headers: Object.fromEntries(shown), from: originOf(this.#ctx) };
+  }
+
+  /** @throws ProblemError line-too-long if the wait is estimated to be longer than it may be */
+  #checkWait({ snapshot, index }: SubmissionVerdict): void {
+    const { maxWaitMs } = this.#parts.door;
+    const eta = maxWaitMs === undefined ? null : estimate(snapshot, { state: "waiting", index }, 0);
+    if (eta && maxWaitMs !== undefined && eta.seconds * 1000 > maxWaitMs) {
+      const { queue } = this.#parts.gateway;
+      throw new ProblemError("line-too-long", "The wait would be longer than this server lets anyone wait.", {
+        extensions: { queue, index, eta },
+        retryAfterS: pendingRetryAfterS(eta, null),
+      });
+    }
+  }
+
+  /** Waits until the turn is called, and tells a stream meanwhile. */
+  async #wait(hold: Hold, isStream: boolean): Promise<Waited> {
+    const { door, waiting } = this.#parts;
+    const refuse = (code: ErrorCode, retryAfterS: number) => () => {
+      void hold.leave();
+      this.#endWait({ refusal: new ProblemError(code, undefined, { retryAfterS }) });
+    };
+    const stop = refuse("stopping", 1);
+    const timers: NodeJS.Timeout[] = [];
+    const after = (ms: number, call: () => void) =>
+      timers.push(setTimeout(call, Math.max(0, this.#arrived + ms - performance.now())));
+    let stopTelling: () => void = () => undefined;
+    const waited = new Promise<Waited>((resolve) => {
+      this.#endWait = resolve;
+      if (this.#hasLeft) resolve({ left: true });
+      void hold.called().then((call) => resolve("fence" in call ? call : { refusal: overProblem() }));
+    });
+    waiting.add(stop);
+    if (door.maxWaitMs !== undefined) after(door.maxWaitMs, refuse("line-too-long", UNKNOWN_PLACE_S));
+    if (isStream && door.speaks === "openai") {
+      after(AHEAD.afterMs, () => {
+        stopTelling = this.#tellPlaces(hold);
+      });
+    }
+    const how = await waited;
+    for (const timer of timers) clearTimeout(timer);
+    stopTelling();
+    waiting.delete(stop);
+    return how;
+  }
+
+  /**
+   * Begins the answer of a stream that waits, and tells the place, on every change and now and then. Never rejects.
+   * @returns what ends it
+   */
+  #tellPlaces(hold: Hold): () => void {
+    const { watchers, gateway } = this.#parts;
+    let watch: Watch | undefined;
+    let isOver = false;
+    this.#ctx.respond = false;
+    this.#ahead ??= new Ahead(this.#ctx.res, this.#own(false).flat());
+    const ahead = this.#ahead;
+    const pulse = setInterval(() => ahead.tell(watch?.seen ?? null), AHEAD.atLeastMs / 2);
+    const follow = async () => {
+      ahead.tell(await hold.place());
+      watch = await watchers.watch({ id: this.#ctx.state.requestId, queue: gateway.queue });
+      if (isOver) watch.stop();
+      while (await watch.next()) if (watch.seen?.state === "waiting") ahead.tell(watch.seen);
+    };
+    // Without the store, only the pulse goes on.
+    follow().catch(() => undefined);
+    return () => {
+      isOver = true;
+      clearInterval(pulse);
+      watch?.stop();
+    };
+  }
+
+  /** Uses the turn. Returns false if the API could not be reached: the turn was given back, and is waited for again. @throws ProblemError */
+  async #use(hold: Hold): Promise<boolean> {
+    const { api, gateway, breakers } = this.#parts;
+    const onLost = () => this.#over.abort();
+    hold.lost.addEventListener("abort", onLost);
+    if (hold.lost.aborted) onLost();
+    const relayed = await this.#relay(true);
+    hold.lost.removeEventListener("abort", onLost);
+    const seen = targetOf(relayed);
+    const noted = seen && breakers.noteTurn(gateway.queue, hold.fence, seen, api.log);
+    if (relayed.how === "refused" && !relayed.timedOut) {
+      // First, so that the circuit breaker keeps the next one from being called.
+      await noted;
+      await hold.giveBack();
+      return false;
+    }
+    this.#end(hold, relayed);
+    return true;
+  }
+
+  /** Ends a turn as its request has ended. @throws ProblemError if its caller is still to be answered */
+  #end(hold: Hold, relayed: Relayed): void {
+    if (relayed.how === "whole") {
+      void hold.done(jsonAnswer(JSON.stringify({ status: relayed.status })));
+      return;
+    }
+    if (relayed.how === "left") {
+      void hold.leave();
+      return this.#gone();
+    }
+    const problem = this.#problemOf(relayed, hold);
+    const { status, code, message, extensions } = problem;
+    void hold.failed(message, code, problemResult({ ...problemDocument(code, message, extensions), status }));
+    if (!this.#ctx.res.headersSent || this.#ahead) throw problem;
+  }
+
+  /** Passes on a request that needs no turn. @throws ProblemError */
+  async #pass(): Promise<void> {
+    const relayed = await this.#relay(false);
+    if (relayed.how === "whole") return;
+    if (relayed.how === "left") return this.#gone();
+    if (!this.#ctx.res.headersSent) throw this.#problemOf(relayed, undefined);
+  }
+
+  /** Passes on the request, and the answer. */
+  async #relay(hasWaited: boolean): Promise<Relayed> {
+    const { gateway, door } = this.#parts;
+    const { req, res, state } = this.#ctx;
+    const { sentIn } = accessOf(this.#ctx);
+    const drop = new Set(sentIn === undefined ? [] : [sentIn]);
+    // The bytes of an event stream that has begun follow as they are.
+    if (this.#ahead) drop.add("accept-encoding");
+    const id: HeaderField = ["X-Request-Id", state.requestId];
+    const own = this.#own(hasWaited);
+    const relayed = await relay(gateway.upstream, {
+      request: req,
+      response: res,
+      body: this.#body,
+      path: this.#path,
+      headers: requestFields(req, {
+        ...{ host: gateway.upstream.target.host, from: originOf(this.#ctx), drop },
+        add: gateway.gateway.key ? [id, gateway.gateway.key] : [id],
+      }),
+      own,
+      signal: this.#over.signal,
+      timeoutMs: door.timeoutMs ?? null,
+      ...(this.#isUpgrade && { upgrade: this.#socket }),
+      ...(this.#ahead && { begun: Ahead.instead }),
+    });
+    if (res.headersSent) this.#ctx.respond = false;
+    return relayed;
+  }
+
+  /** Header fields of ours: those that were set until now, too. */
+  #own(hasWaited: boolean): HeaderField[] {
+    const { res, state } = this.#ctx;
+    const own: HeaderField[] = [["X-Request-Id", state.requestId]];
+    if (hasWaited) own.push(["X-Queue-Waited", ((performance.now() - this.#arrived) / 1000).toFixed(1)]);
+    // Set ones would keep Node from writing the others as they are.
+    for (const name of res.headersSent ? [] : res.getHeaderNames()) {
+      own.push([name, String(res.getHeader(name))]);
+    }
+    return own;
+  }
+
+  /** Its caller has gone: there is nobody to answer. */
+  #gone(): void {
+    this.#ctx.respond = false;
+    // For the log.
+    if (!this.#ctx.res.headersSent) this.#ctx.res.statusCode = GONE;
+    this.#body.stop();
+    this.#socket.destroy();
+  }
+
+  /** What a caller is told whose request has no whole answer. */
+  #problemOf(relayed: Exclude<Relayed, { how: "whole" | "left" }>, hold: Hold | undefined): ProblemError {
+    if (relayed.how === "aborted") {
+      const code = hold?.lost.aborted ? "turn-over" : "stopping";
+      return new ProblemError(code, MAY_HAVE, { extensions: { mayHaveBeenCarriedOut: true }, headers: NOT_AGAIN });
+    }
+    const mayHave = relayed.how !== "refused";
+    const isLate = relayed.how !== "broke-off" && relayed.timedOut;
+    return new ProblemError(
+      isLate ? "answer-timeout" : "no-answer",
+      `${mayHave ? MAY_HAVE : "The request was not sent."} (${relayed.reason})`,
+      {
+        extensions: { mayHaveBeenCarriedOut: mayHave },
+        ...(mayHave && { headers: NOT_AGAIN }),
+      },
+    );
+  }
+}
+
+const MAY_HAVE = "The request may have been carried out.";
+/** Some clients repeat any such answer, and the request would be carried out twice. */
+const NOT_AGAIN = { "X-Should-Retry": "false" };
+
+/** The refusal of a request whose turn is over before it was called: canceled by an operator, or not kept in time. */
+const overProblem = () => new ProblemError("turn-over", "The request was not sent.", { retryAfterS: 1 });
+
+function refusedRequest(detail: string): ProblemError {
+  return new ProblemError("invalid-parameter", detail, { headers: { Connection: "close" } });
+}
+
+/** What a request has shown of the API; undefined for nothing. */
+function targetOf(relayed: Relayed): TargetState | undefined {
+  if (relayed.how === "whole") {
+    const { status } = relayed;
+    return { state: status === UNAVAILABLE ? "down" : "up", reason: `status ${status}`, repeatable: false };
+  }
+  if (relayed.how === "refused") return { state: "down", reason: relayed.reason, repeatable: true };
+  if (relayed.how === "left" || relayed.how === "aborted") return undefined;
+  return { state: "unclear", reason: relayed.reason, repeatable: false };
+}
+
+/** The path and query of a target in origin form or absolute form, byte for byte. */
+export function pathOf(target: string): string {
+  const rest = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(.*)$/is.exec(target)?.[1];
+  if (rest === undefined) return target;
+  return rest.startsWith("/") ? rest : `/${rest}`;
+}
