@@ -238,7 +238,7 @@ function submitted(snapshot: string): SubmitAnswer {
     const facts = { state: stateOf(state), index: optional(index), createdMs: Number(created) };
     return { verdict, ...facts, dueInMs: optional(dueIn), turn: null, group: group || null };
   }
-  if (stateOf(state) === "running") {
+  if (verdict === "new" && stateOf(state) === "running") {
     const begun = { state: "running", index: 0, createdMs: Number(created), fence: more[0] } as const;
     return { verdict: "new", ...begun, dueInMs: null, turn: null };
   }
