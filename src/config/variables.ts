@@ -193,6 +193,11 @@ const HTTP = {
       "Status of GET /v1/requests/{id} while there is no result yet: 404, or 202 for clients that treat 404 as an error.",
     ...numberOf(404, [404, 202]),
   },
+  MCP: {
+    as: "mcp",
+    about: "Whether queues are tools of models at /mcp, by the Model Context Protocol (docs/mcp.md): on or off.",
+    ...oneOf("on", ["on", "off"] as const),
+  },
   REPLICATE: {
     as: "replicate",
     about:

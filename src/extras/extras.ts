@@ -3,6 +3,7 @@ import type { LibraryPart } from "../store/library/assemble.ts";
 import { allocations } from "./allocations/extension.ts";
 import { gateway } from "./gateway/extension.ts";
 import { groups } from "./groups/extension.ts";
+import { mcp } from "./mcp/extension.ts";
 import { pages } from "./pages/extension.ts";
 import { replicate } from "./replicate/extension.ts";
 import { schedulesExtension } from "./schedules/extension.ts";
@@ -20,6 +21,7 @@ export const EXTENSIONS: readonly Extension[] = [
   undo,
   allocations,
   replicate,
+  mcp,
   schedulesExtension,
 ];
 

@@ -81,6 +81,8 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
   queue: Q;
   /** What its tasks are for, for people and models: at most 2,000 characters. */
   description?: string;
+  /** Whether models may use the queue as a tool (MCP); default true. */
+  tool?: boolean;
   /** Any Standard Schema; without one, any JSON is accepted. Not used for inputs that are bytes. */
   input?: StandardSchemaV1<In, I>;
   /** The media types accepted; unless it is JSON, the input is a Uint8Array. Default `["application/json"]`. */
@@ -233,6 +235,7 @@ export const OPTIONS = {
     if (given === undefined || (typeof given === "string" && given.length <= LONGEST_DESCRIPTION)) return given;
     throw refuse(given, `text of at most ${LONGEST_DESCRIPTION} characters`);
   }),
+  tool: option("tool", "true", flag(true)),
   consumes: option("consumes", '`["application/json"]`', (given: Options["consumes"], refuse): readonly string[] => {
     const ranges = given ?? ["application/json"];
     const lower = Array.isArray(ranges) ? ranges.map((range) => String(range).toLowerCase()) : [];

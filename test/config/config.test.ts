@@ -64,6 +64,7 @@ describe("the configuration", () => {
     ["MAX_CONNECTIONS", "20", "maxConnections", 10_000, 20],
     ["MAX_STREAMS", "5", "maxStreams", 1000, 5],
     ["PENDING_STATUS", "202", "pendingStatus", 404, 202],
+    ["MCP", "off", "mcp", "on", "off"],
     ["REPLICATE", "true", "replicate", false, true],
     ["DURABILITY", "fsync", "durability", "memory", "fsync"],
     ["TRUST_PROXY", "TRUE", "trustProxy", false, true],

@@ -6,7 +6,7 @@ import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 
 /** What only extras have: no path, parameter, schema or tag of the core may name it. */
-const FOREIGN = /predict|replicate|hook|undo|allocat|group|gateway|\/pages|embed|dashboard|docs/i;
+const FOREIGN = /mcp|predict|replicate|hook|undo|allocat|group|gateway|\/pages|embed|dashboard|docs/i;
 
 describe("a server without any extra", () => {
   let server: TestServer;

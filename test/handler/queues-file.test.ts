@@ -110,7 +110,7 @@ describe("queues.json", () => {
     [
       "with an option that needs code",
       { embed: { isolate: true } },
-      'queue "embed": there is no option "isolate", expected one of input, description, consumes, attempts',
+      'queue "embed": there is no option "isolate", expected one of input, description, tool, consumes, attempts',
     ],
     [
       "with slots in each worker",

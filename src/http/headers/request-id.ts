@@ -36,8 +36,7 @@ export function requestIdOf(request: IdSource, caller: string | null, secret: Id
   const { "idempotency-key": key, "x-request-id": sent } = headers;
   const bare = key === undefined ? undefined : bareKey(String(key));
   if (bare !== undefined && submits === "under the caller's key") {
-    const text = JSON.stringify([caller, queue ?? DEFAULT_QUEUE, bare]);
-    return keys.idIn(keys.partitionOfQueue(queue ?? DEFAULT_QUEUE), (n) => derivedId(text, secret.value, n));
+    return keyedId(bare, { caller, queue: queue ?? DEFAULT_QUEUE, secret, keys });
   }
   const isNew = submits === "under a new id";
   if (!isNew && sent !== undefined && mayBeChosen(String(sent))) return String(sent);
@@ -46,6 +45,20 @@ export function requestIdOf(request: IdSource, caller: string | null, secret: Id
   const isAgain = queue === undefined && id !== undefined;
   const partition = isAgain ? keys.partitionOf(id) : keys.partitionOfQueue(queue ?? DEFAULT_QUEUE);
   return keys.idIn(partition, () => randomUUID());
+}
+
+/** The id of the task that a caller submits to a queue under an idempotency key. */
+export function keyedId(
+  key: string,
+  {
+    caller,
+    queue,
+    secret,
+    keys,
+  }: { readonly caller: string | null; readonly queue: string; readonly secret: IdSecret; readonly keys: Keys },
+): string {
+  const text = JSON.stringify([caller, queue, key]);
+  return keys.idIn(keys.partitionOfQueue(queue), (n) => derivedId(text, secret.value, n));
 }
 
 /** The nth id that only the deployment can derive from a text: a UUID of version 8 (RFC 9562 §5.8). */
@@ -81,7 +94,7 @@ export function checkIdempotencyKey(headers: IdSource["headers"]): void {
 }
 
 /** The key without the quotes of a structured string (RFC 9651 §3.3.3), or undefined if it is invalid. */
-function bareKey(header: string): string | undefined {
+export function bareKey(header: string): string | undefined {
   const value = header.trim();
   const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(value);
   const key = quoted ? (quoted[1] ?? "").replace(/\\(.)/g, "$1") : value;

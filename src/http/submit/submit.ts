@@ -261,7 +261,7 @@ export function checkAccepted(ctx: Context, submission: Submission, verdict: Sub
  * Cancels the task of a caller that has hung up, unless someone else waits for it or has watched it: here, or at another process, which its
  * record names. Never rejects.
  */
-async function cancelUnlessAwaited(
+export async function cancelUnlessAwaited(
   { engine, log }: Pick<Api, "engine" | "log">,
   { id, queue }: Pick<Submission, "id" | "queue">,
 ): Promise<void> {

@@ -115,7 +115,7 @@ export function outcomeProblem(sender: Sender, seen: TaskEnd): ReplyProblem | nu
 }
 
 /** Whether collecting a task that has ended answers with its result. */
-function hasResult({ state, deleted, expired, result }: TaskEnd): boolean {
+export function hasResult({ state, deleted, expired, result }: TaskEnd): boolean {
   return state === "succeeded" && !deleted && !expired && result !== null;
 }
 
