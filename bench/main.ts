@@ -4,6 +4,7 @@ import { accept } from "./accept.ts";
 import { batch } from "./batch.ts";
 import { cluster } from "./cluster.ts";
 import { depth } from "./depth.ts";
+import { door } from "./door.ts";
 import { estimates } from "./estimates.ts";
 import type { Bench } from "./harness/bench.ts";
 import { endAll } from "./harness/process.ts";
@@ -27,7 +28,7 @@ import { where } from "./where.ts";
 
 const BENCHES: readonly Bench[] = [
   ...[accept, syncLoad, sync, submit, run, pickup, batch, scripts, memory, depth, estimates],
-  ...[sustained, spike, cluster, scale, recovery, idle, queues, turns, tracing, where],
+  ...[sustained, spike, cluster, scale, recovery, idle, queues, turns, door, tracing, where],
 ];
 
 const program = new Command("npm run bench --")
