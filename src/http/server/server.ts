@@ -58,6 +58,7 @@ export interface HttpServerOptions {
    */
   readonly forwards?: {
     readonly Request: typeof IncomingMessage;
+    readonly Response: typeof ServerResponse;
     upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void;
   };
 }
@@ -93,7 +94,7 @@ export class HttpServer implements Role {
         maxHeaderSize: HEAD_BYTES,
         // The application answers these with a problem document; Node would answer without a body, or drop headers.
         requireHostHeader: false,
-        ...(forwards && { IncomingMessage: forwards.Request }),
+        ...(forwards && { IncomingMessage: forwards.Request, ServerResponse: forwards.Response }),
       },
       onRequest,
     );

@@ -14,7 +14,7 @@ import { GATEWAY_METHODS, isUnsafePath } from "../request.ts";
 import { storeRequest, unsafePath } from "../routes.ts";
 import { Holds } from "./hold.ts";
 import { writeError } from "./openai.ts";
-import { DoorRequest, responseTo } from "./relay-request.ts";
+import { DoorRequest, DoorResponse, responseTo } from "./relay-request.ts";
 import { type DoorParts, pathOf, Visit } from "./visit.ts";
 
 /** What a door needs. */
@@ -65,6 +65,7 @@ export function openDoor({ api, breakers, gateway, door, answering }: Needed): O
     limits: { requestMs: 0 },
     forwards: {
       Request: DoorRequest,
+      Response: DoorResponse,
       upgrade: (request: IncomingMessage, socket: Socket, head: Buffer) => {
         if (head.length > 0) socket.unshift(head);
         upgrades.add(request);

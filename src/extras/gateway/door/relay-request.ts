@@ -1,5 +1,5 @@
-/** Requests at a door: which of them may not be passed on, and that their callers have hung up. */
-import { IncomingMessage, ServerResponse } from "node:http";
+/** Requests at a door and their responses: which may not be passed on, that a caller has hung up, and heads that stay as they are. */
+import { IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { hasBody } from "./relay-body.ts";
 
@@ -63,6 +63,56 @@ export function protocolsOf({ headers: { upgrade = "" } }: IncomingMessage): str
   return offered.filter((protocol) => protocol !== "" && !/^h2c?$/i.test(protocol)).join(", ");
 }
 
+type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
+
+/**
+ * A response of a door, for the server's option `ServerResponse`. Node writes a raw list of headers as it is, with its duplicates, only if
+ * none was ever set; so those that are set stay here until the head is written, and with a raw list they are not written.
+ */
+export class DoorResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+  readonly #set = new Map<string, [name: string, value: number | string | readonly string[]]>();
+
+  override setHeader(name: string, value: number | string | readonly string[]): this {
+    if (this.headersSent) return super.setHeader(name, value);
+    this.#set.set(name.toLowerCase(), [name, value]);
+    return this;
+  }
+
+  override appendHeader(name: string, value: string | readonly string[]): this {
+    return this.setHeader(name, [this.getHeader(name) ?? [], value].flat().map(String));
+  }
+
+  override getHeader(name: string): number | string | string[] | undefined {
+    const [, value] = this.#set.get(name.toLowerCase()) ?? [];
+    return typeof value === "object" ? [...value] : value;
+  }
+
+  override getHeaders(): OutgoingHttpHeaders {
+    return Object.fromEntries(this.getHeaderNames().map((name) => [name, this.getHeader(name)]));
+  }
+
+  override getHeaderNames(): string[] {
+    return [...this.#set.keys()];
+  }
+
+  override hasHeader(name: string): boolean {
+    return this.#set.has(name.toLowerCase());
+  }
+
+  override removeHeader(name: string): void {
+    super.removeHeader(name);
+    this.#set.delete(name.toLowerCase());
+  }
+
+  override writeHead(status: number, message?: string, headers?: Headers): this;
+  override writeHead(status: number, headers?: Headers): this;
+  override writeHead(status: number, second?: string | Headers, third?: Headers): this {
+    const headers = typeof second === "object" ? second : third;
+    if (!Array.isArray(headers)) for (const [name, value] of this.#set.values()) super.setHeader(name, value);
+    return typeof second === "string" ? super.writeHead(status, second, headers) : super.writeHead(status, headers);
+  }
+}
+
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::\d*)?$/;
 
 /**
@@ -89,7 +139,7 @@ export function malformed({ headers, rawHeaders, httpVersion, url = "" }: Incomi
  * connection is closed after it.
  */
 export function responseTo(request: IncomingMessage, socket: Socket): ServerResponse {
-  const response = new ServerResponse(request);
+  const response = new DoorResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(socket);
   socket.on("drain", () => response.emit("drain"));

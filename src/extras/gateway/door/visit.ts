@@ -320,7 +320,7 @@ export class Visit {
     const { res, state } = this.#ctx;
     const own: HeaderField[] = [["X-Request-Id", state.requestId]];
     if (hasWaited) own.push(["X-Queue-Waited", ((performance.now() - this.#arrived) / 1000).toFixed(1)]);
-    // Set ones would keep Node from writing the others as they are.
+    // With a raw list, a response leaves out what was set.
     for (const name of res.headersSent ? [] : res.getHeaderNames()) {
       own.push([name, String(res.getHeader(name))]);
     }

@@ -3,7 +3,7 @@ import http, { type IncomingMessage, type ServerResponse } from "node:http";
 import net, { type AddressInfo, type Socket } from "node:net";
 import { type Passage, type Relayed, relay } from "../../../../src/extras/gateway/door/relay.ts";
 import { ReadAhead } from "../../../../src/extras/gateway/door/relay-body.ts";
-import { DoorRequest, malformed, responseTo } from "../../../../src/extras/gateway/door/relay-request.ts";
+import { DoorRequest, DoorResponse, malformed, responseTo } from "../../../../src/extras/gateway/door/relay-request.ts";
 import { requestFields } from "../../../../src/extras/gateway/headers.ts";
 import { Upstream } from "../../../../src/extras/gateway/upstream.ts";
 
@@ -36,6 +36,9 @@ export async function startRelay(target: string, options: Options = {}): Promise
       response.writeHead(400, { Connection: "close" }).end(flaw);
       return;
     }
+    // As a middleware would.
+    response.setHeader("X-Set", "before");
+    response.removeHeader("X-Set");
     const body = new ReadAhead(upgrade ?? request);
     await options.before?.(request, response);
     const how = await relay(upstream, {
@@ -56,7 +59,12 @@ export async function startRelay(target: string, options: Options = {}): Promise
     for (const look of [...waiting]) look();
     if (how.how === "refused" || how.how === "unanswered") response.writeHead(502).end(how.reason);
   };
-  const server = http.createServer({ IncomingMessage: DoorRequest, requestTimeout: 0, requireHostHeader: false });
+  const server = http.createServer({
+    IncomingMessage: DoorRequest,
+    ServerResponse: DoorResponse,
+    requestTimeout: 0,
+    requireHostHeader: false,
+  });
   const onRequest = (request: IncomingMessage, response: ServerResponse) => void pass(request, response);
   server.on("request", onRequest).on("checkContinue", onRequest);
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
