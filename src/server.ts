@@ -20,7 +20,7 @@ import { Streams } from "./http/server/streams.ts";
 import type { Logger } from "./log.ts";
 import type { Started } from "./running.ts";
 import { provisionStore } from "./store/servers/provision.ts";
-import { packageVersion } from "./version.ts";
+import { packageVersion, versionNear } from "./version.ts";
 import { Ticker } from "./workers/ticker.ts";
 import { Worker } from "./workers/worker.ts";
 
@@ -110,6 +110,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
             tracing,
             ...config,
             handlersDir,
+            appVersion: config.appVersion ?? (config.handlersDir && versionNear(config.handlersDir)),
           });
     /** That of the API, and the doors. */
     const servers: HttpServer[] = [];

@@ -90,6 +90,12 @@ const PROCESS = {
     about: "Directory of handler files (.ts, .mts, .js, .mjs). Not set: the handlers that ship with the server.",
     ...text("", /\S/, "a directory of handler files"),
   },
+  APP_VERSION: {
+    as: "appVersion",
+    about:
+      "Version of your handlers, shown with workers, events and charts. Not set: that of the package.json nearest to HANDLERS.",
+    ...text("", /^[\x21-\x7e]{1,64}$/, "1–64 visible characters"),
+  },
   LOG_LEVEL: {
     as: "logLevel",
     about: "Lowest level that is logged: trace, debug, info, warn, error, fatal or silent.",

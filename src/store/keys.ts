@@ -108,6 +108,11 @@ export const KEYS = {
     "hash",
     "what is wrong, as JSON, and as of when, ms; and which process looks for it until when; in partition 0 only",
   ],
+  deploys: [
+    "deploys",
+    "list",
+    "versions of the handlers, the newest first: when its first worker started (ms), a space, the version; capped; in partition 0 only",
+  ],
   present: ["present", "zset", "the workers of all queues: score = when they count as lost, ms; in partition 0 only"],
   presentAbout: [
     "presentAbout",

@@ -18,6 +18,7 @@ const EVENT_KINDS = [
     "store-drained",
     "store-away",
     "settings-changed",
+    "deployed",
     "incident-began",
     "incident-ended",
   ] as const),
@@ -28,7 +29,7 @@ export const deploymentEvent = z.object({
   kind: z
     .enum(EVENT_KINDS)
     .describe(
-      "`worker-lost`: its heartbeats have ended without a goodbye; `queue-full`: MAX_WAITING was reached, `queue-drained`: at most 90 % of that are left; `target-down`, `target-up`: of the API behind a gateway; `store-full`: it refuses submissions, since it has no memory left, `store-drained`: it has room again; `store-away`: written when the store was back; `settings-changed`: an operator has changed what holds a queue, whether a worker takes work, or a schedule; `incident-began`, `incident-ended`: of a fault in `/v1/incidents` that has no kind of its own here.",
+      "`worker-lost`: its heartbeats have ended without a goodbye; `queue-full`: MAX_WAITING was reached, `queue-drained`: at most 90 % of that are left; `target-down`, `target-up`: of the API behind a gateway; `store-full`: it refuses submissions, since it has no memory left, `store-drained`: it has room again; `store-away`: written when the store was back; `settings-changed`: an operator has changed what holds a queue, whether a worker takes work, or a schedule; `deployed`: the first worker with another version of the handlers, `detail`, has started; `incident-began`, `incident-ended`: of a fault in `/v1/incidents` that has no kind of its own here.",
     ),
   queue: text.exactOptional(),
   worker: text.exactOptional(),
@@ -75,7 +76,10 @@ export const worker = z.object({
   host: text.nullable(),
   pid: z.int().nullable(),
   role: text.nullable(),
-  version: text.nullable(),
+  version: text.nullable().describe("Of Paihao."),
+  appVersion: text
+    .nullable()
+    .describe("Of its handlers: APP_VERSION, else that of the package.json nearest to HANDLERS."),
   startedAt: time.nullable(),
   lostAt: time
     .nullable()

@@ -132,7 +132,12 @@ const span = {
   step: seconds,
   at: z
     .array(z.int())
-    .describe("The ends of the intervals, in seconds since the epoch; every other list has a value for each of them."),
+    .describe(
+      "The ends of the intervals, in seconds since the epoch; every other list has a value for each of them, but `deploys`.",
+    ),
+  deploys: z
+    .array(z.object({ at: time, version: text }))
+    .describe("When the first worker with another version of the handlers started, the newest first."),
 };
 
 /** One of several histories, which share the times of their values. */

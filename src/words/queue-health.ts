@@ -25,6 +25,9 @@ export function byTrouble(queues: readonly Queue[], incidents: readonly Incident
 export const allWell = (queues: readonly Queue[]): string =>
   queues.length === 1 ? "The queue moves." : `All ${count(queues.length)} queues move.`;
 
+/** How many tasks have succeeded in the last minute, per second. */
+export const doneRate = ({ rate: { finished, failed } }: Queue): number => Math.max(0, finished - failed);
+
 /** What the rate of a queue allows: "5 a second"; null if any number may start. */
 export const allowance = ({ settings: { rate } }: Queue): string | null => rate.now && allowed(rate.now);
 

@@ -28,6 +28,8 @@ export interface WorkerOptions extends HandlerLimits {
   readonly tracing?: Tracing | undefined;
   /** The directory that the handlers were loaded from, if any; child processes load them from it too. */
   readonly handlersDir?: string | undefined;
+  /** The version of the handlers, as people see it. */
+  readonly appVersion?: string | undefined;
   /**
    * How long running tasks may continue after {@link Worker.stop} before they are handed back, ms; also how long a handler may ignore its
    * signal, if its lease is not longer, before it counts as stuck.
@@ -55,7 +57,8 @@ export class Worker implements Role {
 
   /** @throws StartError if a handler with isolate was not loaded from a file */
   constructor(options: WorkerOptions) {
-    const { engine, handlers, handlersDir, log, tracing, graceMs, maxResultBytes, maxOutputBytes } = options;
+    const { engine, handlers, handlersDir, log, tracing, graceMs, appVersion, maxResultBytes, maxOutputBytes } =
+      options;
     const limits = { maxResultBytes, maxOutputBytes };
     this.#options = options;
     this.#renewer = new LeaseRenewer(engine, log);
@@ -93,6 +96,7 @@ export class Worker implements Role {
     const about = {
       ...({ kind: "process", host: hostname(), pid: process.pid, role: options.role ?? "all" } as const),
       ...{ version: packageVersion(), startedMs: Math.round(performance.timeOrigin) },
+      ...(appVersion !== undefined && { app: appVersion }),
     };
     this.#heartbeat = new Heartbeat(engine, { worker: this.id, about, slots, batches, onBeat }, log);
   }

@@ -64,9 +64,9 @@ describe("on a narrow terminal", () => {
     expect(first).to.match(/^thum\S*…\S*ers +paused +12 +4 +0$/);
     const [wide = "", wideFirst = ""] = tableLines(QUEUE_COLUMNS, rows, 80);
     expect(wide.split(/ +/)).to.deep.equal([
-      ...["QUEUE", "STATE", "WAIT", "RUN", "SLOTS", "SCHED", "DEAD", "DONE/S", "TAKES", "STARTS"],
+      ...["QUEUE", "STATE", "WAIT", "RUN", "SCHED", "DEAD", "FAIL/S", "DONE/S", "TAKES", "STARTS"],
     ]);
-    expect(wideFirst).to.match(/^thumb\S*…\S*ers +paused +12 +4 +8 +3 +0 +0.25 +2 h 5 min +2 h 5 min$/);
+    expect(wideFirst).to.match(/^thumb\S*…\S*ers +paused +12 +4 +3 +0 +0 +0.25 +2 h 5 min +2 h 5 min$/);
     const [widest = ""] = tableLines(QUEUE_COLUMNS, rows.slice(1), 200);
     expect(widest, "a state that no queue has is left out").to.match(/^QUEUE +WAITING +RUNNING .*NEW STARTS IN$/);
   });

@@ -49,6 +49,7 @@ describe("the configuration", () => {
     ["ROLE", "api", "role", "all", "api"],
     ["WEB_CONCURRENCY", "4", "webConcurrency", 1, 4],
     ["HANDLERS", "./handlers", "handlersDir", undefined, "./handlers"],
+    ["APP_VERSION", "1.4.2", "appVersion", undefined, "1.4.2"],
     ["CONCURRENCY", "2", "concurrency", 8, 2],
     ["LEASE", "1m", "leaseMs", 15_000, 60_000],
     ["ATTEMPTS", "1", "attempts", 3, 1],

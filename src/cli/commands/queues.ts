@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { Incident, Incidents } from "../../wire/operations.ts";
 import type { AdjustBody, Queue, Queues } from "../../wire/queue.ts";
 import { allowed, count, counted, duration } from "../../words/numbers.ts";
-import { allowance, hasNoWorker, slotsBeside } from "../../words/queue-health.ts";
+import { allowance, doneRate, hasNoWorker, slotsBeside } from "../../words/queue-health.ts";
 import { wholeWithin } from "../arguments.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { wrongUsage } from "../exit.ts";
@@ -107,7 +107,8 @@ export const QUEUE_COLUMNS: readonly Column<Queue>[] = [
   { title: "SLOTS", value: slotsBeside, rank: 5 },
   { title: "SCHEDULED", short: "SCHED", value: ({ scheduled }) => scheduled, rank: 3 },
   { title: "DEAD", value: ({ dead }) => dead },
-  { title: "DONE/S", value: ({ rate }) => round(rate.finished), rank: 4 },
+  { title: "FAILED/S", short: "FAIL/S", value: ({ rate }) => round(rate.failed), rank: 4 },
+  { title: "DONE/S", value: (queue) => round(doneRate(queue)), rank: 4 },
   { title: "TAKES", value: ({ serviceTime }) => optionalDuration(serviceTime.mean), rank: 2 },
   { title: "NEW STARTS IN", short: "STARTS", value: ({ eta }) => optionalDuration(eta?.seconds ?? null), rank: 1 },
   { title: "STATE", value: (queue) => remark(queue), cut: { where: "end", min: 9 }, early: true },
@@ -125,7 +126,10 @@ export function queueLines(queue: Queue): string[] {
     ["scheduled", queue.scheduled],
     ["dead", queue.dead],
     ["oldest waits", optionalDuration(queue.oldestWaitingSeconds)],
-    ["last minute", `${round(rate.accepted)} accepted and ${round(rate.finished)} done per second`],
+    [
+      "last minute",
+      `${round(rate.accepted)} accepted, ${round(doneRate(queue))} done and ${round(rate.failed)} failed per second`,
+    ],
     ["a task takes", serviceTime.mean === null ? null : `${duration(serviceTime.mean)} on average`],
     ["a new one starts in", optionalDuration(eta?.seconds ?? null)],
     ["allowed", queue.settings.rate.now && `${allowed(queue.settings.rate.now)}, over all workers${setRate(queue)}`],

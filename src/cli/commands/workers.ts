@@ -9,6 +9,7 @@ import { type Column, printTable } from "../terminal/table.ts";
 const COLUMNS: readonly Column<Worker>[] = [
   { title: "WORKER", value: ({ id }) => id, cut: { where: "middle", min: 12 } },
   { title: "KIND", value: ({ kind }) => kind, rank: 2 },
+  { title: "VERSION", value: ({ appVersion }) => appVersion, rank: 3 },
   { title: "RUNS", value: ({ running }) => running.length },
   { title: "SLOTS", value: ({ slots }) => Object.values(slots).reduce((sum, some) => sum + some, 0) },
   { title: "QUEUES", value: ({ slots }) => Object.keys(slots).join(", "), cut: { where: "end", min: 8 }, rank: 1 },

@@ -41,6 +41,8 @@ export interface History {
   readonly at: readonly number[];
   /** In the order of the queues. */
   readonly queues: readonly Series[];
+  /** The versions of the handlers that began in this time, the newest first. */
+  readonly deploys: readonly { readonly atMs: number; readonly version: string }[];
 }
 
 /** In how many intervals the last sample is kept that goes so far back. @param intervals how far, in intervals of 10 s */
@@ -54,14 +56,14 @@ export function spanOfSamples(intervals: number): number {
  * and the last one of every five minutes of the last day, and of every hour of the last week.
  */
 export class Histories {
-  readonly #scripts: Pick<Scripts, "sample" | "history">;
+  readonly #scripts: Pick<Scripts, "sample" | "history" | "deploys">;
   readonly #keys: Keys;
   /** Identifies this process: only one process takes the samples of an interval. */
   readonly #process = newCall();
   /** What the last call found empty, by the partition's tag and the queues. */
   readonly #empty = new Set<string>();
 
-  constructor(scripts: Pick<Scripts, "sample" | "history">, keys: Keys) {
+  constructor(scripts: Pick<Scripts, "sample" | "history" | "deploys">, keys: Keys) {
     this.#scripts = scripts;
     this.#keys = keys;
   }
@@ -112,7 +114,13 @@ export class Histories {
       }
       for (const [n, queue] of some.entries()) series.set(queue, seriesOf(samples[n] ?? [], at, step));
     }
-    return { at, queues: queues.flatMap((queue) => series.get(queue) ?? []) };
+    const deploys = await this.#scripts.deploys(this.#keys.tag(0), {});
+    const beginMs = ((at[0] ?? Number.POSITIVE_INFINITY) - step * INTERVAL_S) * 1000;
+    return {
+      at,
+      queues: queues.flatMap((queue) => series.get(queue) ?? []),
+      deploys: deploys.filter(({ atMs }) => atMs >= beginMs),
+    };
   }
 }
 

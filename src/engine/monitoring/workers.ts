@@ -21,6 +21,8 @@ export interface AboutWorker {
   readonly pid?: number;
   readonly role?: string;
   readonly version?: string;
+  /** The version of its handlers. */
+  readonly app?: string;
   readonly startedMs?: number;
 }
 

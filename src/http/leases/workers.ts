@@ -64,6 +64,7 @@ function workerDocument({ id, about, seenMs, slots, quiet, running, lostMs }: Wo
     pid: about?.pid ?? null,
     role: about?.role ?? null,
     version: about?.version ?? null,
+    appVersion: about?.app ?? null,
     startedAt: timestamp(about?.startedMs ?? null),
     lostAt: timestamp(lostMs),
     seenAt: timestamp(seenMs),

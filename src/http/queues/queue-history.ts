@@ -2,6 +2,7 @@ import type { Context } from "koa";
 import { type History, type Span, spanOfSamples } from "../../engine/monitoring/history.ts";
 import { isInternalQueue } from "../../handler/internal-queues.ts";
 import { Portions } from "../../portions.ts";
+import { timestamp } from "../../wire/document.ts";
 import type { Series } from "../../wire/queue.ts";
 import { readParameter, wrongParameter } from "../../wire/request.ts";
 import type { Api } from "../api.ts";
@@ -42,7 +43,7 @@ export function historyRoutes(api: Api): readonly Route[] {
         const queue = shownQueue(api, ctx.params.queue);
         const span = readSpan(ctx, STEP.ofOne);
         const history = await api.engine.histories.read([queue], span);
-        ctx.body = { step: span.step * 10, at: history.at, ...historyOf(queue, history, 0) };
+        ctx.body = { ...spanOf(span, history), ...historyOf(queue, history, 0) };
       },
     },
   ];
@@ -59,7 +60,7 @@ async function replyAll(ctx: Context, api: Api): Promise<void> {
     if (found) series.push(found);
     await portions.pause();
   }
-  replyList(ctx, { step: span.step * 10, at: history.at }, "queues", series);
+  replyList(ctx, spanOf(span, history), "queues", series);
 }
 
 /** Which part of the history a request asks for. @throws ProblemError invalid-parameter */
@@ -71,6 +72,11 @@ function readSpan(ctx: Context, usualStep: number): Span {
   if (step % least !== 0) throw wrongParameter("step", `expected a multiple of ${least} so far back`);
   return { intervals: minutes * 6, step: step / 10, afterS: readParameter(search, PARAMETERS.afterTime) ?? 0 };
 }
+
+const spanOf = ({ step }: Span, { at, deploys }: History) => ({
+  ...{ step: step * 10, at },
+  deploys: deploys.map(({ atMs, version }) => ({ at: timestamp(atMs), version })),
+});
 
 function historyOf(queue: string, { queues }: History, n: number): Series | undefined {
   const series = queues[n];

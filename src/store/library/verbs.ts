@@ -7,6 +7,7 @@ export { reserve, unreserve } from "../line/reserve.ts";
 export { heartbeat, workers } from "../line/worker.ts";
 export { claim, libraries, probe } from "../ops/deployment.ts";
 export {
+  deploys,
   events,
   full,
   incidents,

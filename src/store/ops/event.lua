@@ -12,6 +12,8 @@ local MAX_WORKERS, MAX_LOSSES = 100, 1000
 -- Programs that lease tasks over HTTP choose their names, perhaps another one with each request: of their events so many are kept, and while
 -- so many workers are present no further one of them is told of.
 local MAX_REMOTE, MAX_PRESENT = 200, 1000
+-- How many versions of the handlers are remembered.
+local MAX_DEPLOYS = 50
 -- One that has asked for no work for this long, ms, has stopped: it may ask only now and then.
 local SILENT_MS = 600000
 -- A store that has room again was full until it has refused nothing for this long, ms: one that stays at its limit is one event.
@@ -62,6 +64,20 @@ register('note', { 'allow-oom' }, function(call, asked)
   add(call, asked.event, id)
 end)
 
+-- A worker starts, perhaps the first one with another version of the handlers: while a deploy goes on, there are workers of both.
+local function note_version(call, worker, about)
+  local version = about ~= '' and cjson.decode(about).app
+  local latest = redis.call('LINDEX', K.deploys(call), 0)
+  if not version or (latest and string.match(latest, '^%d+ (.*)$') == version) then return end
+  local others = redis.call('HGETALL', K.presentAbout(call))
+  for n = 1, #others, 2 do
+    local is_other = others[n] ~= worker and others[n + 1] ~= '' and redis.call('ZSCORE', K.present(call), others[n])
+    if is_other and cjson.decode(others[n + 1]).app == version then return end
+  end
+  if redis.call('LPUSH', K.deploys(call), call.now_text .. ' ' .. version) > MAX_DEPLOYS then redis.call('RPOP', K.deploys(call)) end
+  add(call, cjson.encode({ kind = 'deployed', detail = version }))
+end
+
 -- A worker is present for `ttlMs`, or leaves. `event` tells that it has started, or stopped. Returns nothing.
 register('present', { 'allow-oom' }, function(call, asked)
   local worker, ttl, is_remote, present = asked.worker, asked.ttlMs, asked.remote, K.present(call)
@@ -77,7 +93,9 @@ register('present', { 'allow-oom' }, function(call, asked)
     redis.call('HDEL', K.presentAbout(call), worker)
     if not known then return end
   end
-  if is_remote then add_of_remote(call, asked.event) else add(call, asked.event) end
+  if is_remote then return add_of_remote(call, asked.event) end
+  add(call, asked.event)
+  if ttl > 0 then note_version(call, worker, asked.about) end
 end)
 
 -- Deletes the lost workers that are listed no longer.
@@ -227,4 +245,14 @@ end)
 -- Returns what is wrong, and as of when.
 register('incidents', { 'no-writes' }, function(call)
   return read_incidents(call)
+end)
+
+-- Returns the versions of the handlers with the times of their first workers, the newest first.
+register('deploys', { 'no-writes' }, function(call)
+  local answer = {}
+  for n, line in ipairs(redis.call('LRANGE', K.deploys(call), 0, -1)) do
+    local at, version = string.match(line, '^(%d+) (.*)$')
+    answer[n] = { atMs = tonumber(at), version = version }
+  end
+  return answer
 end)

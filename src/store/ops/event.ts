@@ -126,6 +126,9 @@ export const tellIncidents = jsonVerb<
   boolean
 >();
 
+/** The versions of the handlers, and when the first worker of each started, the newest first. */
+export const deploys = jsonVerb<object, readonly { readonly atMs: number; readonly version: string }[]>();
+
 /** Reads what is wrong. */
 export const incidents = jsonVerb<object, KeptIncidents>();
 

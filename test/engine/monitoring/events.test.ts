@@ -43,6 +43,19 @@ describe("what happened", () => {
         { kind: "worker-stopped", worker: "w1" },
       ],
     },
+    "a deploy once, when the first worker with other handlers starts, whichever of both start again meanwhile": {
+      async does() {
+        for (const [worker, app] of Object.entries({ a1: "1.0", a2: "1.0", b1: "1.1", a3: "1.0", b2: "1.1" }))
+          await beat(worker, TTL_MS, { ...ABOUT, app });
+        const jobs = await t.engine.histories.read(["jobs"], { intervals: 6, step: 1, afterS: 0 });
+        expect(jobs.deploys.map(({ version }) => version)).to.deep.equal(["1.1", "1.0"]);
+      },
+      tells: ["a1", "1.0", "a2", "b1", "1.1", "a3", "b2"].map((name) =>
+        name.includes(".")
+          ? { kind: "deployed", detail: name }
+          : { kind: "worker-started", worker: name, detail: "queues jobs" },
+      ),
+    },
     "a lost worker once, with the tasks that it has and those that it has just lost": {
       async does() {
         await fill(10);

@@ -250,7 +250,7 @@ describe("the history of a queue", () => {
       nowMs: 1_000_012_500,
       samples: [[taken, { ...taken, interval: 99_998, accepted: 0 }]],
     });
-    const histories = new Histories({ history, sample: t.scripts.sample }, t.keys);
+    const histories = new Histories({ ...t.scripts, history }, t.keys);
     const { at, queues } = await histories.read(["jobs"], HOUR);
     expect(at.at(-1)).to.equal(1_000_000);
     expect([queues[0]?.accepted.at(-1), queues[0]?.serviceP50.at(-1)]).to.deep.equal([1, null]);
@@ -271,7 +271,7 @@ describe("the history of a queue", () => {
     const later = await t.engine.histories.read(["jobs"], { ...HOUR, intervals: 36, step: 6, afterS: at[3] ?? 0 });
     expect(later.at).to.deep.equal(at.slice(4));
     const none = await t.engine.histories.read(["jobs"], { ...HOUR, afterS: 2 ** 33 });
-    expect(none).to.deep.equal({ at: [], queues: none.queues });
+    expect(none).to.deep.equal({ at: [], queues: none.queues, deploys: [] });
   });
 
   it("keeps the last sample of five minutes for a day, and that of an hour for a week", async () => {

@@ -72,8 +72,15 @@ describe("the queues in the dashboard (in Chromium, else left out)", function ()
     }
   });
 
-  it("have charts of the last hour, day or week", async () => {
+  it("have charts of the last 15 minutes, hour, day or week, without what was before anything happened", async () => {
     const { page } = test;
+    await test.open("/dashboard");
+    const first = page.getByRole("img", { name: /^Tasks per second in the last 15 minutes: failed \S+ to \S+, done / });
+    await first.waitFor();
+    await page
+      .getByText(/┊ \S+ since /)
+      .first()
+      .waitFor();
     for (const [span, path] of [
       ["day", "/dashboard"],
       ["week", "/dashboard/queues/gated"],

@@ -1,24 +1,69 @@
-/** Charts of the last hour, day or week, drawn by uPlot, and what they show. */
+/** Charts of the last minutes, hour, day or week, drawn by uPlot, and what they show. */
 
 import uPlot from "uplot";
-import { duration, moment } from "../../../../../words/numbers.ts";
+import { count, duration, moment } from "../../../../../words/numbers.ts";
 import { html, useLayoutEffect, useRef, useState } from "../../preact.js";
 import { options, withOption } from "../address.js";
 import { seldom } from "../api.js";
 
-/** A duration in one unit, for an axis: "40 s", "1.7 min". @param {number} seconds */
-function roughly(seconds) {
-  /** @param {number} value */
-  const short = (value) => String(Math.round(value * 10) / 10);
-  if (seconds < 100) return duration(seconds);
-  return seconds < 6000 ? `${short(seconds / 60)} min` : `${short(seconds / 3600)} h`;
+/** The units of durations on an axis, s. */
+const UNITS = /** @type {const} */ ([
+  { name: "ms", size: 0.001 },
+  { name: "s", size: 1 },
+  { name: "min", size: 60 },
+  { name: "h", size: 3600 },
+]);
+
+/** The values of an axis, all in one unit: 0, "0.5 s", "1 s". @param {readonly number[]} seconds */
+function durationTicks(seconds) {
+  const last = seconds.at(-1) ?? 0;
+  const unit = UNITS.findLast(({ size }) => last >= size) ?? UNITS[0];
+  return seconds.map((value) => (value === 0 ? "0" : `${Number((value / unit.size).toFixed(2))} ${unit.name}`));
 }
 
-/** How far back charts can go. */
-const SPANS = /** @type {const} */ (["hour", "day", "week"]);
+/** Steps between the values of an axis that people would write: 1, 2 and 5 times a power of ten. */
+const STEPS = [-3, -2, -1, 0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((one) => one * 10 ** power));
+/** The same of durations, s: halves and quarters of a minute and of an hour. */
+const DURATION_STEPS = [
+  ...STEPS.filter((step) => step < 15),
+  ...[15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400],
+];
+
+/** How far back charts can go: with the name of each, and its title. */
+const SPANS = /** @type {const} */ ([
+  { name: "minutes", title: "Last 15 minutes", inWords: "the last 15 minutes" },
+  { name: "hour", title: "Last hour", inWords: "the last hour" },
+  { name: "day", title: "Last day", inWords: "the last day" },
+  { name: "week", title: "Last week", inWords: "the last week" },
+]);
 
 /** How far back charts go. */
-const shownSpan = () => SPANS.find((span) => span === options().get("span")) ?? "hour";
+export const shownSpan = () => SPANS.find(({ name }) => name === options().get("span")) ?? SPANS[0];
+
+/** Of what is shown at least so much, in steps, even if nothing had happened before. */
+const LEAST = 12;
+
+/**
+ * A history without the time before anything happened: else a chart would be empty, with a line at its edge.
+ * @param {import("../api.js").History | import("../api.js").QueueHistory} past
+ */
+function begun(past) {
+  const { at } = past;
+  const all = "queues" in past ? past.queues : [past];
+  const first = at.findIndex((_, i) =>
+    all.some(({ waiting, running, accepted, finished }) => [waiting, running, accepted, finished].some((of) => of[i])),
+  );
+  const from = first < 0 ? 0 : Math.max(0, Math.min(first - 1, at.length - LEAST));
+  /** @param {object} series */
+  const cut = (series) =>
+    Object.fromEntries(
+      Object.entries(series).map(([name, values]) => {
+        const isSeries = Array.isArray(values) && name !== "deploys" && name !== "queues";
+        return [name, isSeries ? values.slice(from) : values];
+      }),
+    );
+  return "queues" in past ? { ...cut(past), queues: past.queues.map(cut) } : cut(past);
+}
 
 /**
  * What asks for the history of one or all queues, as far back as the address says.
@@ -29,11 +74,12 @@ const shownSpan = () => SPANS.find((span) => span === options().get("span")) ?? 
  */
 export function pastOf(path, step, everyMs) {
   const asks = {
+    minutes: seldom(`${path}?minutes=15&step=10`, 10_000),
     hour: seldom(`${path}?step=${step}`, everyMs),
     day: seldom(`${path}?minutes=1440&step=300`, 60_000),
     week: seldom(`${path}?minutes=10080&step=3600`, 300_000),
   };
-  return (signal) => asks[shownSpan()](signal);
+  return async (signal) => begun(await asks[shownSpan().name](signal));
 }
 
 /**
@@ -50,10 +96,15 @@ export function sumOf(queues, length) {
 export const spans = () => html`
   <nav class="spans" aria-label="How far back">
     ${SPANS.map(
-      (span) =>
-        html`<a key=${span} href=${withOption("span", span)} aria-current=${span === shownSpan() ? "true" : null}>Last ${span}</a>`,
+      ({ name, title }) =>
+        html`<a key=${name} href=${withOption("span", name)} aria-current=${name === shownSpan().name ? "true" : null}>${title}</a>`,
     )}
   </nav>`;
+
+/** @typedef {import("../api.js").History["deploys"][number]} Deploy */
+
+/** @param {Deploy} deploy */
+const secondsOf = ({ at }) => Date.parse(at) / 1000;
 
 /** @typedef {{ name: string, values: readonly (number | null)[], color?: "accent" | "good" | "bad" | "faint" }} Line */
 
@@ -68,15 +119,18 @@ const DARK = matchMedia("(prefers-color-scheme: dark)");
  * @param {readonly number[]} at unix time of each value, in seconds
  * @param {(value: number | null) => string} format
  * @param {readonly Line[]} lines
+ * @param {readonly Deploy[]} deploys
  */
-export function chart(title, at, format, lines) {
+export function chart(title, at, format, lines, deploys) {
   // If the lines change, a new chart is made.
-  const key = [title, shownSpan(), ...lines.map(({ name }) => name)].join();
-  return html`<${Chart} key=${key} title=${title} at=${at} format=${format} lines=${lines} />`;
+  const key = [title, shownSpan().name, ...lines.map(({ name }) => name)].join();
+  return html`<${Chart} key=${key} title=${title} at=${at} format=${format} lines=${lines} deploys=${deploys} />`;
 }
 
-/** @param {{ title: string, at: readonly number[], format: (value: number | null) => string, lines: readonly Line[] }} props */
-function Chart({ title, at, format, lines }) {
+/** @param {{ title: string, at: readonly number[], format: (value: number | null) => string, lines: readonly Line[], deploys: readonly Deploy[] }} props */
+function Chart({ title, at, format, lines, deploys }) {
+  const marks = useRef(deploys);
+  marks.current = deploys;
   const element = useRef(/** @type {HTMLElement | null} */ (null));
   const plot = useRef(/** @type {import("uplot") | null} */ (null));
   /** Which value is under the pointer. */
@@ -85,7 +139,7 @@ function Chart({ title, at, format, lines }) {
   useLayoutEffect(() => {
     const { current: place } = element;
     if (!place) return;
-    const made = new uPlot(settings(place, format, lines, setPointed), [[]], place);
+    const made = new uPlot(settings(place, { format, lines, marks }, setPointed), [[]], place);
     plot.current = made;
     const resized = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: HEIGHT }));
     resized.observe(place);
@@ -103,11 +157,13 @@ function Chart({ title, at, format, lines }) {
   const last = at.at(-1);
   const asOf =
     last !== undefined && html`<span class="hint"> as of ${moment(new Date(last * 1000).toISOString())}</span>`;
+  const begin = at[0] ?? 0;
+  const marked = deploys.filter((deploy) => secondsOf(deploy) >= begin);
   const told = lines.map(({ name, values }) => `${name} ${range(values, format)}`).join(", ");
   return html`
     <figure class="chart">
       <figcaption><h2>${title}</h2>${asOf}</figcaption>
-      <div class="plot" ref=${element} role="img" aria-label="${title} in the last ${shownSpan()}: ${told || "nothing yet"}" />
+      <div class="plot" ref=${element} role="img" aria-label="${title} in ${shownSpan().inWords}: ${told || "nothing yet"}" />
       <ul class="legend">
         ${lines.map(
           ({ name, values }, i) => html`
@@ -116,6 +172,7 @@ function Chart({ title, at, format, lines }) {
             </li>`,
         )}
       </ul>
+      ${marked.length > 0 && html`<p class="hint">┊ ${marked.map(({ at, version }) => `${version} since ${moment(at)}`).join(", ")}</p>`}
     </figure>`;
 }
 
@@ -142,12 +199,11 @@ function colorOn(element, name) {
 
 /**
  * @param {HTMLElement} element
- * @param {(value: number | null) => string} format
- * @param {readonly Line[]} lines
+ * @param {{ format: (value: number | null) => string, lines: readonly Line[], marks: { current: readonly Deploy[] } }} shown
  * @param {(index: number | null) => void} onPointed
  * @returns {import("uplot").Options}
  */
-function settings(element, format, lines, onPointed) {
+function settings(element, { format, lines, marks }, onPointed) {
   const axis = {
     stroke: () => colorOn(element, "faint"),
     grid: { stroke: () => colorOn(element, "line"), width: 1 },
@@ -161,12 +217,14 @@ function settings(element, format, lines, onPointed) {
     cursor: { y: false, drag: { setScale: false, x: false, y: false }, points: { size: 6 } },
     scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
-      { ...axis, size: 24, space: 64, values: shownSpan() === "week" ? "{MM}-{DD}" : "{HH}:{mm}" },
+      { ...axis, size: 24, space: 64, values: shownSpan().name === "week" ? "{MM}-{DD}" : "{HH}:{mm}" },
       {
         ...axis,
         size: 52,
         space: 32,
-        values: (_plot, splits) => splits.map((value) => (format === duration ? roughly(value) : format(value))),
+        incrs: format === duration ? DURATION_STEPS : STEPS.filter((step) => format !== count || step >= 1),
+        values: (_plot, splits) =>
+          format === duration ? durationTicks(splits) : splits.map((value) => String(Number(value.toFixed(3)))),
       },
     ],
     series: [
@@ -180,8 +238,33 @@ function settings(element, format, lines, onPointed) {
         spanGaps: false,
       })),
     ],
-    hooks: { setCursor: [({ cursor }) => onPointed(cursor.idx ?? null)] },
+    hooks: {
+      setCursor: [({ cursor }) => onPointed(cursor.idx ?? null)],
+      draw: [(plot) => drawMarks(plot, marks.current, colorOn(element, "faint"))],
+    },
   };
+}
+
+/**
+ * Draws a dotted line where another version of the handlers began.
+ * @param {import("uplot")} plot
+ * @param {readonly Deploy[]} deploys
+ * @param {string} color
+ */
+function drawMarks({ ctx, bbox, scales, valToPos }, deploys, color) {
+  ctx.save();
+  ctx.strokeStyle = color;
+  ctx.setLineDash([3, 3]);
+  for (const deploy of deploys) {
+    const at = secondsOf(deploy);
+    if (at < (scales.x?.min ?? 0) || at > (scales.x?.max ?? 0)) continue;
+    const x = Math.round(valToPos(at, "x", true));
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+  }
+  ctx.restore();
 }
 
 /**

@@ -1,11 +1,11 @@
 /** Queues in a table, which can be sorted by its columns. */
 
 import { count, duration, rate } from "../../../../../words/numbers.ts";
-import { allowance, hasNoWorker, slotsBeside } from "../../../../../words/queue-health.ts";
+import { allowance, doneRate, hasNoWorker, slotsBeside } from "../../../../../words/queue-health.ts";
 import { html, useEffect, useMemo, useState } from "../../preact.js";
 import { choose, options, paths } from "../address.js";
 import { useDesk } from "../desk.js";
-import { sparkline } from "../parts/chart.js";
+import { shownSpan, sparkline } from "../parts/chart.js";
 import { eta } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 import { badges, pauseButton } from "./queue-actions.js";
@@ -24,11 +24,12 @@ const HOUR = { rows: 400, stepMs: 100 };
 /** @type {readonly Column[]} */
 const COLUMNS = [
   { name: "Queue", brief: true, id: "name", of: ({ name }) => name },
-  { name: "Last hour", hidden: true },
+  { name: "Waiting lately", hidden: true },
   { name: "Waiting", number: true, brief: true, id: "waiting", of: ({ waiting }) => waiting },
   { name: "Running / slots", number: true, brief: true, id: "running", of: ({ running }) => running },
   { name: "In / s", number: true, id: "in", of: ({ rate }) => rate.accepted },
-  { name: "Out / s", number: true, id: "out", of: ({ rate }) => rate.finished },
+  { name: "Failed / s", number: true, id: "failed", of: ({ rate }) => rate.failed },
+  { name: "Out / s", number: true, id: "out", of: doneRate },
   { name: "Expected wait", number: true, id: "wait", of: ({ eta }) => eta?.seconds ?? null },
   { name: "Oldest wait", number: true, id: "oldest", of: ({ oldestWaitingSeconds }) => oldestWaitingSeconds },
   { name: "Service time", number: true, id: "service", of: ({ serviceTime }) => serviceTime.mean },
@@ -114,14 +115,15 @@ function QueueRow({ queue, place, series }) {
  */
 const cells = (queue, series, unfold, desk) => [
   html`<a href=${paths.queue(queue.name)} class="name">${queue.name}</a>${badges(queue)}`,
-  series && sparkline(series.waiting, `${queue.name}, waiting in the last hour`),
+  series && sparkline(series.waiting, `${queue.name}, waiting in ${shownSpan().inWords}`),
   html`
     <span>
       ${count(queue.waiting)}${queue.settings.rate.now && html`<small class="hint" title="What the rate allows"> · ${allowance(queue)}</small>`}
     </span>`,
   running(queue),
   rate(queue.rate.accepted),
-  rate(queue.rate.finished),
+  html`<span class=${queue.rate.failed > 0 ? "bad" : null}>${rate(queue.rate.failed)}</span>`,
+  rate(doneRate(queue)),
   hasNoWorker(queue) && queue.eta === null ? html`<span class="warn">no workers</span>` : eta(queue.eta),
   duration(queue.oldestWaitingSeconds),
   duration(queue.serviceTime.mean),

@@ -19,6 +19,7 @@ const CLASSES = {
   "target-down": "bad",
   "store-full": "bad",
   "store-away": "bad",
+  "incident-began": "bad",
   "queue-paused": "warn",
   "server-stopping": "warn",
 };
@@ -45,7 +46,7 @@ function shown({ items, next }) {
 /** @param {DeploymentEvent} event */
 const cells = ({ at, kind, queue, worker, tasks = [], count = 0, by, detail }) => [
   time(at),
-  html`<span class=${CLASSES[kind] ?? null}>${kind.replace("-", " ")}</span>`,
+  html`<span class=${CLASSES[kind] ?? null}>${kind.replaceAll("-", " ")}</span>`,
   queue ? html`<a href=${paths.queue(queue)}>${queue}</a>` : worker ? html`<span class="id">${worker}</span>` : "–",
   // An empty cell is left out on a narrow screen.
   (by || detail || tasks.length > 0) &&

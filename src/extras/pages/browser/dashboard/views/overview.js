@@ -137,12 +137,12 @@ function summary(queues) {
 }
 
 /**
- * The last hour, and at its end the moment of the figures above.
+ * What was, and at its end the moment of the figures above.
  * @param {import("../api.js").History} past
  * @param {readonly Queue[]} present
  * @param {Date} now
  */
-function charts({ at, step, queues }, present, now) {
+function charts({ at, step, queues, deploys }, present, now) {
   const users = queues.filter((queue) => !queue.own);
   const waiting = total(present.map((queue) => queue.waiting));
   /** @param {number[]} counts */
@@ -154,15 +154,18 @@ function charts({ at, step, queues }, present, now) {
   /** @param {"waitP95" | "serviceP95"} figure */
   const byQueue = (figure) => busiest.map((queue) => ({ name: queue.name, values: queue[figure] }));
   const sum = sumOf(users, at.length);
+  const failed = sum("failed");
+  /** @param {string} title @param {readonly number[]} at @param {(value: number | null) => string} format @param {readonly import("../parts/chart.js").Line[]} lines */
+  const draw = (title, at, format, lines) => chart(title, at, format, lines, deploys);
   return [
-    chart("Waiting", [...at, now.getTime() / 1000], count, [{ name: "waiting", values: [...sum("waiting"), waiting] }]),
-    chart("Tasks per second", at, rate, [
+    draw("Waiting", [...at, now.getTime() / 1000], count, [{ name: "waiting", values: [...sum("waiting"), waiting] }]),
+    draw("Tasks per second", at, rate, [
+      { name: "failed", values: perSecond(failed), color: "bad" },
+      { name: "done", values: perSecond(sum("finished").map((ended, i) => ended - (failed[i] ?? 0))), color: "good" },
       { name: "started", values: perSecond(sum("started")), color: "accent" },
-      { name: "finished", values: perSecond(sum("finished")), color: "good" },
-      { name: "failed", values: perSecond(sum("failed")), color: "bad" },
     ]),
-    chart("Wait, p95", at, duration, byQueue("waitP95")),
-    chart("Service time, p95", at, duration, byQueue("serviceP95")),
+    draw("Wait, p95", at, duration, byQueue("waitP95")),
+    draw("Service time, p95", at, duration, byQueue("serviceP95")),
   ];
 }
 

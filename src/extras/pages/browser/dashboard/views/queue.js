@@ -1,7 +1,7 @@
 /** A queue: its figures, its last hour, and its tasks by list. */
 
 import { allowed, count, duration, rate } from "../../../../../words/numbers.ts";
-import { hasNoWorker, slotsBeside } from "../../../../../words/queue-health.ts";
+import { doneRate, hasNoWorker, slotsBeside } from "../../../../../words/queue-health.ts";
 import { html, useMemo, useRef, useState } from "../../preact.js";
 import { now } from "../../server.js";
 import { addressOf, paths } from "../address.js";
@@ -123,8 +123,8 @@ function figures(queue) {
     settings.rate.now !== null && figure("Allowed", allowed(settings.rate.now)),
     figure("Oldest wait", duration(queue.oldestWaitingSeconds)),
     figure("In", rate(per.accepted), undefined, " / s"),
-    figure("Out", rate(per.finished), undefined, " / s"),
     figure("Failed", rate(per.failed), per.failed > 0 ? "bad" : "", " / s"),
+    figure("Out", rate(doneRate(queue)), undefined, " / s"),
     figure(turns ? "A turn takes" : "Service time", duration(queue.serviceTime.mean)),
     turns && turns.longest !== null && figure("Longest turn", duration(turns.longest)),
     !turns && settings.total.now !== null && figure("At a time", `at most ${count(settings.total.now)}`),
@@ -145,30 +145,36 @@ function figures(queue) {
 }
 
 /**
- * The last hour, and at its end the moment of the figures above.
+ * What was, and at its end the moment of the figures above.
  * @param {import("../api.js").QueueHistory} past
  * @param {Queue} queue
  * @param {Date} now
  */
 function charts(past, queue, now) {
-  const { at, step } = past;
+  const { at, step, deploys } = past;
   /** @param {readonly number[]} counts */
   const perSecond = (counts) => counts.map((value) => value / step);
+  /** @param {string} title @param {readonly number[]} at @param {(value: number | null) => string} format @param {readonly import("../parts/chart.js").Line[]} lines */
+  const draw = (title, at, format, lines) => chart(title, at, format, lines, deploys);
   return [
-    chart("In line", [...at, now.getTime() / 1000], count, [
+    draw("In line", [...at, now.getTime() / 1000], count, [
       { name: "waiting", values: [...past.waiting, queue.waiting] },
       { name: queue.turns ? "turns" : "running", values: [...past.running, queue.running], color: "good" },
     ]),
-    chart(queue.turns ? "Turns per second" : "Tasks per second", at, rate, [
-      { name: "started", values: perSecond(past.started) },
-      { name: "finished", values: perSecond(past.finished), color: "good" },
+    draw(queue.turns ? "Turns per second" : "Tasks per second", at, rate, [
       { name: "failed", values: perSecond(past.failed), color: "bad" },
+      {
+        name: "done",
+        values: perSecond(past.finished.map((ended, i) => ended - (past.failed[i] ?? 0))),
+        color: "good",
+      },
+      { name: "started", values: perSecond(past.started) },
     ]),
-    chart("Wait", at, duration, [
+    draw("Wait", at, duration, [
       { name: "p50", values: past.waitP50 },
       { name: "p95", values: past.waitP95 },
     ]),
-    chart(queue.turns ? "Length of a turn" : "Service time", at, duration, [
+    draw(queue.turns ? "Length of a turn" : "Service time", at, duration, [
       { name: "p50", values: past.serviceP50 },
       { name: "p95", values: past.serviceP95 },
     ]),

@@ -77,7 +77,7 @@ const slotsOf = ({ slots }) => Object.values(slots).reduce((sum, number) => sum 
 
 /** @param {Worker} worker */
 function cells(worker) {
-  const { id, kind, host, pid, role, version, startedAt, seenAt, lostAt, slots, quiet, running } = worker;
+  const { id, kind, host, pid, role, version, appVersion, startedAt, seenAt, lostAt, slots, quiet, running } = worker;
   const silence = seenAt === null ? null : secondsSince(seenAt);
   const more = running.length - MAX_TASKS;
   return [
@@ -95,7 +95,7 @@ function cells(worker) {
       ? "–"
       : html`<span class="whole">${host}${pid !== null && html`<span class="hint"> · ${pid}</span>`}</span>`,
     role ?? "–",
-    version ?? "–",
+    html`<span title=${version === null ? null : `Paihao ${version}`}>${appVersion ?? version ?? "–"}</span>`,
     startedAt === null || lostAt !== null ? "–" : duration(Math.round(secondsSince(startedAt))),
     silence === null || seenAt === null
       ? lostAt === null
