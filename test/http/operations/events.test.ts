@@ -22,15 +22,15 @@ describe("what happened, over HTTP", () => {
   };
 
   it("has pages, newest first, for those who may read", async () => {
-    await eventually(async () => (await kinds()).length === 2);
-    expect(new Set(await kinds())).to.deep.equal(new Set(["server-started", "worker-started"]));
+    await eventually(async () => (await kinds()).length === 3);
+    expect(new Set(await kinds())).to.deep.equal(new Set(["server-started", "worker-started", "deployed"]));
     await post("/v1/queues/default/pause");
     await post("/v1/queues/default/resume");
     const first = (await send("/v1/events?limit=2")).json;
     expect(first.items).to.have.length(2);
     expect(first.items[0]).to.include({ kind: "queue-resumed", queue: "default", by: "ann" });
-    const second = (await send(`/v1/events?limit=2&cursor=${first.next}`)).json;
-    expect(second.items).to.have.length(2);
+    const second = (await send(`/v1/events?limit=3&cursor=${first.next}`)).json;
+    expect(second.items).to.have.length(3);
     expect(second.next).to.equal(null);
     for (const search of ["cursor=x", "limit=0", "lastEventId=x"]) {
       const headers = keys.as("viewer", search.startsWith("last") ? { Accept: "text/event-stream" } : {});
@@ -40,10 +40,10 @@ describe("what happened, over HTTP", () => {
   });
 
   it("is a stream: the latest, then each as it happens, and resumes behind the last that was received", async () => {
-    await eventually(async () => (await kinds()).length === 2);
+    await eventually(async () => (await kinds()).length === 3);
     const stream = await readEvents(`${server.url}/v1/events`, keys.as("viewer"));
-    const seen = [await stream.next(), await stream.next()];
-    expect(new Set(seen.map(({ json }) => json.kind))).to.deep.equal(new Set(["server-started", "worker-started"]));
+    const seen = [await stream.next(), await stream.next(), await stream.next()];
+    expect(new Set(seen.map(({ json }) => json.kind))).to.deep.equal(new Set(["server-started", "worker-started", "deployed"]));
     await post("/v1/queues/default/pause");
     const paused = await stream.next();
     expect(paused.json).to.include({ kind: "queue-paused", by: "ann" });
