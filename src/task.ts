@@ -30,6 +30,12 @@ export function isId(value: string): boolean {
   return ID_FORM.test(value);
 }
 
+/** Whether an id is that of one of the server's own tasks, which follow from another: only operators look at these. */
+export function isFollower(id: string): boolean {
+  const [owner = "", kind, ...more] = id.split(":");
+  return isId(owner) && (kind === "webhook" || kind === "undo") && more.length > 0 && more.every(isId);
+}
+
 /** How the id of a task that a schedule submits ends: with its due time. */
 const DUE_TIME = /~\d{8}T\d{6}Z$/;
 

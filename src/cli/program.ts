@@ -11,7 +11,7 @@ import { groupCommand } from "./commands/group.ts";
 import { historyCommand } from "./commands/history.ts";
 import { initCommand } from "./commands/init.ts";
 import { keysCommand } from "./commands/keys.ts";
-import { lsCommand } from "./commands/ls.ts";
+import { lsCommand, searchCommand } from "./commands/ls.ts";
 import { moveCommand } from "./commands/move.ts";
 import { outputCommand } from "./commands/output.ts";
 import { pauseCommands, queuesCommand } from "./commands/queues.ts";
@@ -76,6 +76,7 @@ export function createProgram(): Command {
   for (const made of [
     queuesCommand(),
     lsCommand(),
+    searchCommand(),
     ...pauseCommands(),
     deadCommand(),
     schedulesCommand(),

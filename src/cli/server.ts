@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { Connection, type Request } from "../client/connection.ts";
 import { LINK, type Target, targetOf } from "../client/follow.ts";
 import { quotedUrl } from "../redact.ts";
-import { isId, isQueueName } from "../task.ts";
+import { isFollower, isId, isQueueName } from "../task.ts";
 import type { Page } from "../wire/document.ts";
 import { wrongUsage } from "./exit.ts";
 
@@ -67,9 +67,10 @@ export function connectionTo(options: ServerOptions, patience: keyof typeof ATTE
   });
 }
 
-/** The path of a task. @throws CommandError if it is not an id */
+/** The path of a task, perhaps of a webhook or an undo. @throws CommandError if it is not an id */
 export function taskPath(id: string): string {
-  if (!isId(id)) throw wrongUsage(`${JSON.stringify(id)} is not an id: 1–128 characters of A–Z a–z 0–9 . _ ~ -`);
+  if (!isId(id) && !isFollower(id))
+    throw wrongUsage(`${JSON.stringify(id)} is not an id: 1–128 characters of A–Z a–z 0–9 . _ ~ -`);
   return `/v1/requests/${id}`;
 }
 

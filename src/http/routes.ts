@@ -12,6 +12,7 @@ import { incidentRoutes } from "./operations/incidents.ts";
 import { accessRoutes, probeRoutes } from "./operations/service.ts";
 import { problemRoutes } from "./problems/explanation.ts";
 import { bulkRoutes } from "./queues/bulk.ts";
+import { callerRoutes } from "./queues/callers.ts";
 import { deadRoutes } from "./queues/dead.ts";
 import { listRoutes } from "./queues/lists.ts";
 import { historyRoutes } from "./queues/queue-history.ts";
@@ -54,6 +55,7 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     ...historyRoutes(api),
     ...listRoutes(api),
     ...searchRoutes(api),
+    ...callerRoutes(api),
     ...deadRoutes(api),
     ...bulkRoutes(api),
     ...deploymentEventRoutes(api),

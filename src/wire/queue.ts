@@ -222,6 +222,23 @@ export type RetriedDead = Document<typeof retriedDead>;
 export const deletedDead = z.object({ deleted: count });
 export type DeletedDead = Document<typeof deletedDead>;
 
+const callerCounts = z.object({
+  caller: text.nullable().describe("The name of the API key; null for tasks of nobody."),
+  waiting: count,
+  scheduled: count.describe("With those that are tried again."),
+  running: count,
+  failed: count.describe("Of the latest 1,000 outcomes, with the dead."),
+  dead: count,
+});
+/** Who has how many tasks in a queue. */
+export const callers = z.object({
+  items: z.array(callerCounts).describe("At most 100."),
+  others: count.describe("How many further callers there are."),
+  complete: flag.describe("Whether all entries of its lists were counted."),
+});
+export type Callers = Document<typeof callers>;
+export type CallerCounts = Callers["items"][number];
+
 const deadError = z.object({
   error: text.describe(
     "The code, then, if the handler threw, a colon, a space and the first line of what it threw: the filter `error`.",

@@ -4,6 +4,7 @@ import { closedGate } from "../helpers/gates.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { eventually } from "../shared/eventually.ts";
+import { reservePort } from "../shared/ports.ts";
 
 describe("paihao and the queues", function () {
   this.timeout(120_000);
@@ -11,7 +12,7 @@ describe("paihao and the queues", function () {
   const keyOf = (name: "admin" | "user" | "viewer") => keys.as(name).Authorization?.replace("Bearer ", "") ?? "";
   let server: TestServer;
   beforeEach(async () => {
-    server = await startServer({ ...keys.env });
+    server = await startServer({ ...keys.env, WEBHOOK_ALLOW: "127.0.0.1" });
   });
   afterEach(() => server.stop());
   const paihao = (line: string | readonly string[], key = keyOf("admin")) =>
@@ -113,6 +114,42 @@ describe("paihao and the queues", function () {
     expect(none).to.deep.equal({ code: 0, stdout: "", stderr: "gated has no finished tasks\n" });
     await post("default", 1, "done");
     await eventually(async () => (await paihao("ls default --state finished")).stdout.startsWith("done\tsucceeded\t"));
+  });
+
+  it("are searched for tasks by text, caller, label and state, and tell who has how many", async () => {
+    const gate = closedGate();
+    await post("gated", gate.input, "first");
+    await gate.entered;
+    const hook = encodeURIComponent(`http://127.0.0.1:${await reservePort()}/hook`);
+    const path = `/v1/queues/gated/requests?label=order%20of%20ada&webhook=${hook}`;
+    const headers = keys.as("user", { "X-Request-Id": "second", Prefer: "respond-async" });
+    expect((await server.send(path, { method: "POST", headers, body: gate.input })).status).to.equal(202);
+    await post("gated", gate.input, "third");
+    expect((await paihao("search ADA")).stdout).to.match(/^second\tgated\twaiting\t.+ ago\torder of ada/);
+    const nothing = await paihao("search nobody");
+    expect([nothing.stdout, nothing.stderr]).to.deep.equal(["", "nothing was found in 3 listed tasks\n"]);
+    const ids = async (line: string) => linesOf((await paihao(line)).stdout).map((row) => row.split("\t")[0]);
+    expect(await ids("ls gated --caller user")).to.deep.equal(["second"]);
+    expect(await ids("ls gated --caller admin --label thi")).to.deep.equal(["third"]);
+    expect((await paihao("ls gated --state failed --caller user")).stderr).to.equal(
+      "gated has no failed tasks that match\n",
+    );
+    const counted = linesOf((await paihao("ls gated --by-caller --json")).stdout).map((line) => JSON.parse(line));
+    const none = { scheduled: 0, failed: 0, dead: 0 };
+    expect(counted).to.deep.equal([
+      { caller: "admin", waiting: 1, running: 1, ...none },
+      { caller: "user", waiting: 1, running: 0, ...none },
+    ]);
+    expect((await paihao("ls gated --by-caller")).stdout).to.equal("admin\t1\t1\t0\t0\t0\nuser\t1\t0\t0\t0\t0\n");
+    gate.open();
+    // A delivery that has failed is tried again, and says why under its own id.
+    await eventually(async () => (await ids("ls paihao.webhooks --state retrying")).length === 1);
+    const [delivery = ""] = await ids("ls paihao.webhooks --state retrying");
+    expect(delivery).to.match(/^second:webhook:\d+$/);
+    expect((await paihao(`history ${delivery}`)).stdout).to.match(/^1\tretrying\t.*ECONNREFUSED/);
+    expect((await paihao(`status ${delivery}`)).stdout).to.match(/^last error +.*ECONNREFUSED/m);
+    expect((await paihao(`cancel ${delivery}`)).code).to.equal(0);
+    expect(await ids("ls paihao.webhooks --state retrying")).to.deep.equal([]);
   });
 
   it("show what their dead tasks died of, and run or delete those of one error", async () => {

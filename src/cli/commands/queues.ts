@@ -27,7 +27,8 @@ export function queuesCommand(): Command {
             return undefined;
           }
           const incidents = await ask<Incidents>(connection, "/v1/incidents");
-          for (const line of incidentLines(incidents.items)) print(line);
+          // Not to stdout, where programs expect a line for each queue.
+          for (const line of incidentLines(incidents.items)) note(line);
           printTable(QUEUE_COLUMNS, items);
           return undefined;
         }

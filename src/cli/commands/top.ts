@@ -9,7 +9,7 @@ import { DURATION_HELP, readTimeout } from "../arguments.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { EXIT, type ExitCode, failureOf } from "../exit.ts";
 import { ask, connectionTo } from "../server.ts";
-import { paint, print, printJsonLine } from "../terminal/print.ts";
+import { note, paint, printJsonLine } from "../terminal/print.ts";
 import { canDraw, Screen } from "../terminal/screen.ts";
 import { cut, printTable, tableLines } from "../terminal/table.ts";
 import { incidentLines, QUEUE_COLUMNS } from "./queues.ts";
@@ -51,7 +51,7 @@ async function run(options: TopOptions): Promise<ExitCode> {
     return EXIT.done;
   }
   if (options.once || !canDraw(process.stdout)) {
-    for (const line of incidentLines(first.incidents)) print(line);
+    for (const line of incidentLines(first.incidents)) note(line);
     printTable(QUEUE_COLUMNS, first.items);
     return EXIT.done;
   }

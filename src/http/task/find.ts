@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/watch/inspect.ts";
 import { ProblemError } from "../../errors.ts";
-import { isId } from "../../task.ts";
+import { isFollower, isId } from "../../task.ts";
 import { timestamp } from "../../wire/document.ts";
 import type { Api } from "../api.ts";
 import { accessOf, keepsPresent, maySee } from "../request/access.ts";
@@ -28,12 +28,6 @@ export async function findTask(
   // With an invalid link, existing and unknown tasks get the same response.
   if (!seen || !maySee(access, seen)) throw access.link?.otherwise ?? unknownTask(id.slice(0, 128));
   return seen;
-}
-
-/** Whether an id is that of one of the server's own tasks, which follow from another: only operators look at these. */
-function isFollower(id: string): boolean {
-  const [owner = "", kind, ...more] = id.split(":");
-  return isId(owner) && (kind === "webhook" || kind === "undo") && more.length > 0 && more.every(isId);
 }
 
 /** Reads a task, with its problem if it failed. @throws ProblemError unknown, deleted */

@@ -16,6 +16,7 @@ local function new_filter(call, of)
     states = given(of.states),
     error = given(of.error),
     with_errors = of.withErrors,
+    with_callers = of.withCallers,
     latest = math.min(of.beforeMs or math.huge, of.ageMs and call.now - of.ageMs or math.huge),
   }
 end
@@ -64,7 +65,8 @@ local function wanted_entry(call, filter, id, score, ended)
   local error = wanted and (filter.error or filter.with_errors) and error_of(call, id) or ''
   if not wanted or (filter.error and error ~= filter.error) then return nil end
   local retryable = filter.with_errors and state and is_retryable(call, id, state, run) or false
-  return { id = id, score = score, run = run or '', error = error, retryable = retryable }
+  local told = filter.with_callers and (caller or '') or nil
+  return { id = id, score = score, run = run or '', error = error, retryable = retryable, caller = told }
 end
 
 -- Entries that are read at a time.

@@ -17,6 +17,8 @@ export interface Entry extends Place {
   readonly error: string;
   /** Whether it is dead and can be run again; false unless errors were asked for. */
   readonly retryable: boolean;
+  /** Whose it is, "" for nobody's; left out unless callers were asked for. */
+  readonly caller?: string;
 }
 
 /** Which tasks of a list are wanted; a member that is left out matches anything. */
@@ -32,6 +34,8 @@ export interface Filter {
   readonly error?: string | undefined;
   /** Whether entries say why they failed, and whether they can be run again. Default: no. */
   readonly withErrors?: boolean | undefined;
+  /** Whether entries say whose they are. Default: no. */
+  readonly withCallers?: boolean | undefined;
   /** Created then or earlier, ms. */
   readonly beforeMs?: number | undefined;
   /** Created at least this long ago, ms. */

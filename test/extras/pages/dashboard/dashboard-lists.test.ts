@@ -36,6 +36,17 @@ describe("a long list in the dashboard (in Chromium, else left out)", function (
     await count("1–50 of 100,000");
   });
 
+  it("is counted by caller when a person asks, each number a link to its tasks", async () => {
+    const { page } = test;
+    await test.open("/dashboard/queues/gated");
+    await page.getByText("By caller").click();
+    const row = page.getByRole("row", { name: /^shop 10,000/ });
+    await page.getByText("only their beginnings were counted").waitFor();
+    await row.getByRole("link", { name: "10,000" }).click();
+    await count("50+ match");
+    expect(new URL(page.url()).search).to.equal("?caller=shop");
+  });
+
   it("is filtered with one request per page, and says how much of it was searched", async () => {
     const { page } = test;
     const asked: string[] = [];

@@ -23,6 +23,8 @@ import { hearTime, prefix } from "../server.js";
  * @typedef {import("../../../../wire/operations.ts").DeploymentEvent} DeploymentEvent
  * @typedef {import("../../../../wire/operations.ts").Incident} Incident
  * @typedef {import("../../../../wire/queue.ts").BulkStep} BulkStep
+ * @typedef {import("../../../../wire/queue.ts").Callers} Callers
+ * @typedef {import("../../../../wire/queue.ts").CallerCounts} CallerCounts
  * @typedef {import("../../../../wire/queue.ts").DeadErrors} DeadErrors
  * @typedef {import("../../../../wire/queue.ts").DeadError} DeadError
  */

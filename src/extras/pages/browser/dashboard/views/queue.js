@@ -9,6 +9,7 @@ import { ask, ServerError } from "../api.js";
 import { useDesk } from "../desk.js";
 import { chart, pastOf, spans } from "../parts/chart.js";
 import { asOf, etaRange, etaStart, moment } from "../parts/format.js";
+import { ByCaller } from "../queue/callers.js";
 import { queryOf } from "../queue/filters.js";
 import { adjustButtons, badges, pauseButton } from "../queue/queue-actions.js";
 import { Submission } from "../queue/submission.js";
@@ -93,6 +94,7 @@ function Shown({ known: { queue, at, past, page, errors } }) {
     <dl class="figures">${figures(queue)}</dl>
     ${spans()}
     <div class="charts">${charts(past, queue, at)}</div>
+    ${actions.includes("list") && html`<${ByCaller} key=${name} queue=${queue} />`}
     <nav class="tabs" aria-label="Tasks by list">${tabs(queue, tab)}</nav>
     ${
       actions.includes("list")
