@@ -2,12 +2,19 @@
 
 import type { QueueRow } from "./store/line/queue.ts";
 
+/** A door of a server that has started. */
+export interface RunningDoor {
+  /** Where it listens. */
+  readonly url: string;
+  /** Where it listens and what is behind it, for people. */
+  readonly description: string;
+}
+
 /** A server that has started. */
 export interface Running {
   /** Where it listens; undefined for a worker without PORT. */
   readonly url: string | undefined;
-  /** Its doors, a line of text for each: where it listens, and what is behind it. */
-  readonly doors: readonly string[];
+  readonly doors: readonly RunningDoor[];
   readonly queues: readonly string[];
   /** Which store, and where its data is. */
   readonly store: string;

@@ -159,7 +159,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     }
     return {
       url: servers[0]?.url,
-      doors: doors.map((door) => door.describe()),
+      doors: doors.map((door) => ({ url: door.server.url, description: door.describe() })),
       queues: [...handlers.keys()],
       store: store.description,
       stuck: worker?.stuck,

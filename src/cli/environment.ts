@@ -27,6 +27,11 @@ export function isDumb({ TERM }: Environment = process.env): boolean {
   return TERM === "dumb";
 }
 
+/** The value of a variable that an option names. */
+export function variable(name: string, environment: Environment = process.env): string | undefined {
+  return environment[name];
+}
+
 /** Whether a command without a path is in no directory where programs are looked for. */
 export function isMissing(command: string, { PATH }: Environment = process.env): boolean {
   // Windows also tries endings.

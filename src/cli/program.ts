@@ -6,6 +6,7 @@ import { cancelCommand } from "./commands/cancel.ts";
 import { deadCommand } from "./commands/dead.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { eventsCommand } from "./commands/events.ts";
+import { gatewayCommand } from "./commands/gateway.ts";
 import { getCommand } from "./commands/get.ts";
 import { groupCommand } from "./commands/group.ts";
 import { historyCommand } from "./commands/history.ts";
@@ -50,6 +51,7 @@ export function createProgram(): Command {
     startCommand(),
     devCommand(),
     demoCommand(),
+    gatewayCommand(),
     initCommand(),
     doctorCommand(),
     verifyCommand(),

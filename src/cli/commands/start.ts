@@ -19,7 +19,7 @@ export function startCommand(): Command {
     .addOption(new Option("--dev").hideHelp())
     .action(async ({ role, handlers, port, dev }: { role?: string; handlers?: string; port?: string; dev?: true }) => {
       const { startServer } = await import("../start/start.ts");
-      await startServer({ ROLE: role, HANDLERS: handlers, PORT: port }, dev);
+      await startServer({ ROLE: role, HANDLERS: handlers, PORT: port }, { dev });
     });
 }
 

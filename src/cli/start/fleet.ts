@@ -7,7 +7,7 @@ import type { Config } from "../../config/config.ts";
 import type { ServerRole } from "../../config/variables.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import type { Running } from "../../running.ts";
+import type { Running, RunningDoor } from "../../running.ts";
 import { provisionStore } from "../../store/servers/provision.ts";
 import { withoutFile } from "../environment.ts";
 
@@ -19,7 +19,7 @@ const GRACE_MS = 15_000;
 /** A process that has started. */
 export interface Ready {
   readonly url: string | undefined;
-  readonly doors: readonly string[];
+  readonly doors: readonly RunningDoor[];
   readonly queues: readonly string[];
 }
 

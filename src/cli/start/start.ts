@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import pino from "pino";
 import { type Config, misspeltVariables, readConfig, secretsOf } from "../../config/config.ts";
+import type { Handler } from "../../handler/define.ts";
 import { createLog, type Logger } from "../../log.ts";
 import type { Running } from "../../running.ts";
 import { start } from "../../server.ts";
@@ -11,31 +12,45 @@ import { endWhenStuck, stopAtSignals, surviveRejections } from "./shutdown.ts";
 /** Variables that win over the environment, which wins over `.env`. */
 type Overrides = Readonly<Record<string, string | undefined>>;
 
+/** What a start may have beside its settings. */
+interface Start {
+  /** For who writes handlers: the log is for people, and running tasks are not waited for. */
+  readonly dev?: boolean | undefined;
+  /** In place of those in files; in a single process. */
+  readonly handlers?: ReadonlyMap<string, Handler>;
+  /** What is printed when the server is ready. */
+  greet?(running: Running, config: Config): readonly string[];
+}
+
 /** Settings while handlers are written: a changed file is not kept waiting, one process is enough, and errors are for who wrote them. */
 const DEV = { DRAIN_TIMEOUT: "0", WEB_CONCURRENCY: "1", SHOW_STACKS: "true" } as const;
 
 /**
  * `paihao start`: runs the server until SIGINT or SIGTERM.
  * @param overrides variables given as options
- * @param dev for who writes handlers: the log is for people, and running tasks are not waited for
+ * @returns what fires when it is told to stop
  */
-export async function startServer(overrides: Overrides, dev = false): Promise<void> {
+export async function startServer(
+  overrides: Overrides,
+  { dev = false, handlers, greet = greeting }: Start = {},
+): Promise<AbortSignal> {
   const { config, log } = prepareProcess(dev ? { ...overrides, ...DEV } : overrides, dev);
   for (const { name, meant } of misspeltVariables())
     log.warn({ variable: name, meant }, "nothing reads this variable; is its name misspelt?");
-  const several = config.webConcurrency > 1 && config.role !== "worker";
+  const several = config.webConcurrency > 1 && config.role !== "worker" && handlers === undefined;
   const { starting, signal } = stopAtSignals(
-    (ended) => (several ? startFleet(config, overrides, log, ended) : start(config, log, { signal: ended })),
+    (ended) => (several ? startFleet(config, overrides, log, ended) : start(config, log, { signal: ended, handlers })),
     { config, log, reloads: several || config.apiKeysFile !== undefined, dev },
   );
   try {
     const running = await starting;
     endWhenStuck(running, log);
-    if (!signal.aborted) for (const line of greeting(running, config)) note(line);
+    if (!signal.aborted) for (const line of greet(running, config)) note(line);
   } catch (error) {
     // After a signal, this is only its consequence.
     if (!signal.aborted) throw error;
   }
+  return signal;
 }
 
 /** Reads the settings of a process of a server, opens its log, and prepares it for its work. @param dev the log is for people */
@@ -84,5 +99,12 @@ function greeting(running: Running, { role, apiKeys, apiKeysFile }: Config): str
       ].join(" ")
     : `try: curl${key} ${running.url}/v1/queues`;
   const dashboard = `dashboard: ${running.url}/dashboard`;
-  return [running.store, queues, ...running.doors, `paihao ${role} is ready on ${running.url}`, dashboard, sample];
+  return [
+    running.store,
+    queues,
+    ...running.doors.map(({ description }) => description),
+    `paihao ${role} is ready on ${running.url}`,
+    dashboard,
+    sample,
+  ];
 }
