@@ -25,6 +25,7 @@ export const thumbnails = defineHandler<Work>({
 /** The provider takes four a second. */
 export const emails = defineHandler<Work>({
   ...{ queue: "emails", concurrency: 8, rate: { max: 4, per: "1s" } },
+  schedules: { digest: { every: "1m", label: "digest", input: { seconds: 0.2 } } },
   run: ({ seconds }, task) => work(seconds, task),
 });
 
@@ -59,6 +60,7 @@ export const translations = defineHandler<Work & { readonly customer: string }>(
 /** Fails at every seventh number, and for good at every fourteenth. */
 export const invoices = defineHandler<Work & { readonly number: number }>({
   ...{ queue: "invoices", concurrency: 2, attempts: 2, backoff: { base: "3s" } },
+  schedules: { nightly: { cron: "0 3 * * *", timeZone: "Europe/Berlin", input: { number: 1000, seconds: 1 } } },
   async run({ number, seconds }, task) {
     task.log.info({ number }, "printing");
     await work(seconds, task);

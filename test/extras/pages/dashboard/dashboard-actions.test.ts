@@ -77,7 +77,7 @@ describe("what can be done in the dashboard (in Chromium, else left out)", funct
     gate.open();
   });
 
-  it("does one thing to the selected tasks, a range of them or all of the page, and tells the result of each", async () => {
+  it("does one thing to the selected tasks, a range of them or all of the page, and tells what became of them, with each on request", async () => {
     const { page } = test;
     const gate = await line("s-1", "s-2", "s-3", "s-4", "s-5");
     await test.open("/dashboard/queues/gated");
@@ -87,7 +87,7 @@ describe("what can be done in the dashboard (in Chromium, else left out)", funct
     await box("s-5").click({ modifiers: ["Shift"] });
     await page.getByText("3 selected").waitFor();
     await page.getByRole("button", { name: "Move to front 3" }).click();
-    await page.getByText("s-5 is the first in line.").waitFor();
+    await page.getByText("3 tasks are the first in line.").waitFor();
     await box("s-1").waitFor();
     await eventually(async () => expect(await ids()).to.deep.equal(["s-3", "s-4", "s-5", "s-1", "s-2"]));
     await page.getByRole("button", { name: "Dismiss" }).click();
@@ -100,6 +100,8 @@ describe("what can be done in the dashboard (in Chromium, else left out)", funct
     );
     await page.getByRole("dialog").getByRole("button", { name: "Cancel 4 tasks" }).click();
     await page.getByText("s-2: It cannot be canceled now.").waitFor();
+    expect(await page.getByText("s-3 is canceled.").isVisible()).to.equal(false);
+    await page.getByText("3 tasks are canceled, or asked to stop.").click();
     for (const id of ["s-3", "s-4", "s-5"]) await page.getByText(`${id} is canceled.`).waitFor();
     await eventually(async () => expect(await ids()).to.deep.equal(["s-1", "s-2"]));
     expect(await stateOf("s-4")).to.equal("canceled");
@@ -171,7 +173,7 @@ describe("what can be done in the dashboard (in Chromium, else left out)", funct
     await frequent.getByRole("link", { name: "Show 2 tasks: task-failed: no luck" }).click();
     await errors.waitFor({ state: "detached" });
     await page.getByText("2 match: 3 tasks were searched").waitFor();
-    expect(await page.locator("tbody a.id").allTextContents()).to.deep.equal(["group-2", "group-1"]);
+    expect(await page.locator("tbody .id").allTextContents()).to.deep.equal(["group-2", "group-1"]);
     await page.goBack();
     const before = await test.json("/v1/requests/group-1/status");
     await frequent.getByRole("button", { name: /^Retry these 2/ }).click();

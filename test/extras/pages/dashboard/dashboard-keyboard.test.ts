@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { axeFindings } from "../../../helpers/browser.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { dashboardTest } from "../../../helpers/http/dashboard.ts";
 import { eventually } from "../../../shared/eventually.ts";
@@ -41,6 +42,31 @@ describe("finding one's way in the dashboard (in Chromium, else left out)", func
     await page.getByRole("heading", { name: names[1] ?? "", exact: true }).waitFor();
   });
 
+  it("goes to a queue, pauses one and searches from a menu, by Ctrl-K", async () => {
+    const { page } = test;
+    await test.open("/dashboard/events");
+    const choose = async (typed: string, ...keys: string[]) => {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("dialog", { name: "Go to, or do" }).waitFor();
+      await page.keyboard.type(typed);
+      await page.getByRole("option", { name: `Find tasks: ${typed}` }).waitFor();
+      await page
+        .getByRole("option", { name: "picture", exact: true })
+        .waitFor({ state: typed === "pict" ? "visible" : "hidden" });
+      expect(await axeFindings(page)).to.deep.equal([]);
+      for (const key of [...keys, "Enter"]) await page.keyboard.press(key);
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    };
+    await choose("pict");
+    await page.getByRole("heading", { name: "picture" }).waitFor();
+    await choose("pict", "ArrowDown");
+    await page.getByText("picture is paused: no task starts.").waitFor();
+    await page.getByRole("button", { name: "Resume picture" }).click();
+    await page.getByText("picture is running again.").waitFor();
+    await choose("nothing like it");
+    await page.getByRole("heading", { name: "nothing like it" }).waitFor();
+  });
+
   it("keeps the focus in the list when the row that had it leaves", async () => {
     const { page } = test;
     const ids = await Promise.all([1, 2, 3].map((n) => test.submit("gated", {}, "?delay=3600", `leaving-${n}`)));
@@ -68,7 +94,7 @@ describe("finding one's way in the dashboard (in Chromium, else left out)", func
     for (const n of [1, 2]) await page.getByRole("checkbox", { name: `Select acted-${n}` }).check();
     await page.getByRole("button", { name: "Cancel 2" }).focus();
     await answer("Cancel 2 tasks");
-    await page.getByText("acted-2 is canceled.").waitFor();
+    await page.getByText("2 tasks are canceled, or asked to stop.").waitFor();
     await page.getByRole("checkbox", { name: "Select acted-2" }).waitFor({ state: "detached" });
     const all = page.getByRole("checkbox", { name: "Select all on this page" });
     await eventually(() => all.evaluate((box) => box === box.ownerDocument.activeElement));

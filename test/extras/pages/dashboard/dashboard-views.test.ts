@@ -205,7 +205,7 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
     await page.keyboard.press("Enter");
     await page.getByText(/^2 tasks found; all \d+ entries/).waitFor();
     const shown = await page.getByRole("table").locator("tbody tr").allInnerTexts();
-    for (const [n, id] of ids.entries()) expect(shown[n]).to.match(new RegExp(`${id}\\s+Scan ${n}`));
+    for (const [n, id] of ids.entries()) expect(shown[n]).to.match(new RegExp(`Scan ${n}\\s+${id}`));
     expect(await axeFindings(page)).to.deep.equal([]);
     await page.keyboard.press("/");
     await page.keyboard.type("found-two");

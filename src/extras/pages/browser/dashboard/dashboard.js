@@ -7,6 +7,7 @@ import { addressOf, followLinks, go, paths } from "./address.js";
 import { key, messageOf, ServerError } from "./api.js";
 import { DeskContext } from "./desk.js";
 import { keysQuestion, useKeys } from "./keys.js";
+import { Menu } from "./menu.js";
 import { Dialog } from "./parts/dialog.js";
 import { Events } from "./views/events.js";
 import { Overview } from "./views/overview.js";
@@ -72,7 +73,8 @@ function Page() {
   };
 
   const showKeys = () => void desk.ask(keysQuestion);
-  useKeys();
+  const [isMenuOpen, openMenu] = useState(false);
+  useKeys({ onMenu: () => openMenu(true) });
 
   const address = addressOf(location.pathname);
   const dismiss = () => setFailedAction(null);
@@ -88,7 +90,7 @@ function Page() {
       ${failedAction !== null && trouble(failedAction, "Dismiss", dismiss)}
       ${failedLoad !== undefined && trouble(failedLoad, isForbidden(failedLoad) ? null : "Try again", desk.refresh)}
     </div>
-    <${DeskContext.Provider} value=${desk}>${view(address)}<//>
+    <${DeskContext.Provider} value=${desk}>${view(address)}${isMenuOpen && html`<${Menu} onClose=${() => openMenu(false)} />`}<//>
     <p id="said" class="said" role="status">${said.text}</p>
     ${question && html`<${Dialog} ...${question} />`}`;
 }

@@ -5,6 +5,7 @@ import { html, useEffect } from "../preact.js";
 /** @typedef {import("./parts/dialog.js").Question} Question */
 
 const KEYS = [
+  ["Ctrl K", "go to a queue or a page, pause a queue"],
   ["/", "search"],
   ["j", "the next row of a list"],
   ["k", "the row before"],
@@ -20,8 +21,8 @@ export const keysQuestion = {
   otherwise: null,
 };
 
-/** Acts on the keys, except where a person types or is asked something. */
-export function useKeys() {
+/** Acts on the keys, except where a person types or is asked something. @param {{ onMenu: () => void }} does */
+export function useKeys({ onMenu }) {
   useEffect(() => {
     /** @type {Readonly<Record<string, () => void>>} */
     const acts = {
@@ -33,10 +34,16 @@ export function useKeys() {
     /** @param {KeyboardEvent} event */
     function act(event) {
       const { key, target } = event;
+      const isAsked = document.querySelector("dialog[open]") !== null;
+      if (key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
+        event.preventDefault();
+        if (!isAsked) onMenu();
+        return;
+      }
       const isTyping =
         target instanceof Element && target.closest("input:not([type=checkbox]), textarea, select") !== null;
       const does = Object.hasOwn(acts, key) ? acts[key] : undefined;
-      const isOther = event.metaKey || event.ctrlKey || event.altKey || document.querySelector("dialog[open]") !== null;
+      const isOther = event.metaKey || event.ctrlKey || event.altKey || isAsked;
       if (!does || isTyping || isOther) return;
       event.preventDefault();
       does();

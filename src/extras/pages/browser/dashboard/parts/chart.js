@@ -92,8 +92,12 @@ export function sumOf(queues, length) {
   return (figure) => Array.from({ length }, (_, i) => queues.reduce((sum, queue) => sum + (queue[figure][i] ?? 0), 0));
 }
 
-/** Chooses how far back all charts of a view go. */
-export const spans = () => html`
+/** The charts of a view, below the choice of how far back all of them go; side by side on a narrow screen. @param {import("../../preact.js").Content} charts */
+export const chartsOf = (charts) => html`
+  ${spans()}
+  <div class="charts" role="group" aria-label="Charts" tabindex="0">${charts}</div>`;
+
+const spans = () => html`
   <nav class="spans" aria-label="How far back">
     ${SPANS.map(
       ({ name, title }) =>
@@ -168,6 +172,7 @@ function Chart({ title, at, format, lines, deploys }) {
         ${lines.map(
           ({ name, values }, i) => html`
             <li key=${name} style=${{ "--series": `var(--${colorOf(lines, i)})` }}>
+              <svg width="18" height="2" aria-hidden="true"><line x2="18" y1="1" y2="1" stroke-dasharray=${dashOf(lines, i).join(" ")} /></svg>
               ${name}<span class="value">${format(values[pointed ?? values.length - 1] ?? null)}</span>
             </li>`,
         )}
@@ -190,6 +195,9 @@ function range(values, format) {
  * @param {number} i
  */
 const colorOf = (lines, i) => lines[i]?.color ?? COLORS[i % COLORS.length] ?? "accent";
+
+/** @param {readonly Line[]} lines @param {number} i */
+const dashOf = (lines, i) => (lines[i]?.color ? [] : (DASHES[i % DASHES.length] ?? []));
 
 /** A colour of the style sheet as a canvas takes it: as it is on an element, light or dark. @param {HTMLElement} element @param {string} name */
 function colorOn(element, name) {
@@ -233,7 +241,7 @@ function settings(element, { format, lines, marks }, onPointed) {
         label: name,
         stroke: () => colorOn(element, colorOf(lines, i)),
         width: 1.5,
-        dash: lines[i]?.color ? [] : (DASHES[i % DASHES.length] ?? []),
+        dash: dashOf(lines, i),
         points: { show: true, size: 4, filter: alone },
         spanGaps: false,
       })),

@@ -3,6 +3,7 @@
 import { about, moment as momentAt, range } from "../../../../../words/numbers.ts";
 import { html } from "../../preact.js";
 import { now } from "../../server.js";
+import { paths } from "../address.js";
 
 /** @typedef {import("../api.js").Eta} Eta */
 /** @typedef {import("../api.js").Task} Task */
@@ -40,6 +41,24 @@ export const moment = (iso) => momentAt(iso, now());
 
 /** A moment, with its date and time zone for who points at it. @param {string} iso */
 export const time = (iso) => html`<time datetime=${iso} title=${new Date(iso).toString()}>${moment(iso)}</time>`;
+
+/** The same as people say it: "3 min ago", "in 2 h". @param {string} iso */
+export function ago(iso) {
+  const seconds = (Date.parse(iso) - now().getTime()) / 1000;
+  const told = seconds > 0 ? `in ${about(seconds)}` : `${about(-seconds)} ago`;
+  return html`<time datetime=${iso} title=${new Date(iso).toString()}>${told}</time>`;
+}
+
+/** An id that nobody has chosen: its beginning is shown, which tells tasks apart; whoever copies or hears it gets all of it. */
+const RANDOM = /^[0-9a-f-]{20,}$/;
+
+/** What a task is called: its label, if it has one, and its id. @param {{ id: string, label?: string | null }} task */
+export const taskName = ({ id, label = null }) => html`
+  ${label !== null && html`<span>${label}</span>${" "}`}<span class="id ${RANDOM.test(id) ? "random" : ""}" title=${id}>${id}</span>`;
+
+/** @param {{ id: string, label?: string | null }} task @param {string} [kind] its classes */
+export const taskLink = (task, kind = "") =>
+  html`<a key=${task.id} class="task-name ${kind}" href=${paths.task(task.id)}>${taskName(task)}</a>`;
 
 /** The time zone of all times that are shown. */
 export const zone = () => `times in ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;

@@ -4,7 +4,7 @@ import { count, counted } from "../../../../../words/numbers.ts";
 import { html } from "../../preact.js";
 import { paths } from "../address.js";
 import { Folded } from "../parts/folded.js";
-import { time } from "../parts/format.js";
+import { ago } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 
 /** @typedef {import("../api.js").DeadErrors} DeadErrors */
@@ -31,9 +31,9 @@ export function deadErrors(queue, { items, others }, buttons) {
     return [
       html`<span class="error"><${Folded} text=${message || code} />${message !== "" && html` <span class="hint">${code}</span>`}</span>`,
       html`<a class="inline" href=${paths.queue(queue, "dead", new URLSearchParams({ error }))} aria-label="Show ${counted(number, "task")}: ${error}">${count(number)}</a>`,
-      time(firstAt),
-      time(lastAt),
-      html`<span class="actions">${buttons(group)}</span>`,
+      ago(firstAt),
+      ago(lastAt),
+      html`<span class="buttons">${buttons(group)}</span>`,
     ];
   };
   const rows = items.map((group) => row(group.error, COLUMNS, cells(group)));

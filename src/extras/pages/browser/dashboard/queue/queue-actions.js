@@ -6,21 +6,28 @@ import { moment } from "../parts/format.js";
 
 /** @typedef {import("../api.js").Queue} Queue */
 
-/**
- * @param {Queue} queue
- * @param {import("../desk.js").Desk} desk
- * @param {string | null} [kind]
- */
-export function pauseButton({ name, paused, actions }, desk, kind = null) {
+/** What pauses a queue, or lets it go on; null if the key may not. @param {Queue} queue @param {import("../desk.js").Desk} desk */
+export function pauseOf({ name, paused, actions }, desk) {
   const action = paused ? "resume" : "pause";
   if (!actions.includes(action)) return null;
-  const verb = paused ? "Resume" : "Pause";
   const act = () =>
     desk.act(async () => {
       await ask(`/v1/queues/${encodeURIComponent(name)}/${action}`, { method: "POST" });
       return paused ? `${name} is running again.` : `${name} is paused: no task starts.`;
     });
-  return html`<button type="button" class=${kind} onClick=${act} aria-label="${verb} ${name}">${verb}</button>`;
+  return { verb: paused ? "Resume" : "Pause", act };
+}
+
+/**
+ * @param {Queue} queue
+ * @param {import("../desk.js").Desk} desk
+ * @param {string | null} [kind]
+ */
+export function pauseButton(queue, desk, kind = null) {
+  const pause = pauseOf(queue, desk);
+  if (!pause) return null;
+  const { verb, act } = pause;
+  return html`<button type="button" class=${kind} onClick=${act} aria-label="${verb} ${queue.name}">${verb}</button>`;
 }
 
 /**

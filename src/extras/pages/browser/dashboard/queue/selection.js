@@ -1,6 +1,6 @@
 /** The selected rows of a list of tasks, and the actions on them. */
 
-import { count } from "../../../../../words/numbers.ts";
+import { count, counted } from "../../../../../words/numbers.ts";
 import { html, useRef, useState } from "../../preact.js";
 import { messageOf } from "../api.js";
 import { useDesk } from "../desk.js";
@@ -16,7 +16,10 @@ export function useSelection(tasks, page) {
   const desk = useDesk();
   const [{ of, ids }, set] = useState({ of: page, ids: /** @type {ReadonlySet<string>} */ (new Set()) });
   const [isActing, setActing] = useState(false);
-  const [results, setResults] = useState(/** @type {readonly { text: string, isBad: boolean }[]} */ ([]));
+  const [results, setResults] = useState({
+    done: "",
+    all: /** @type {readonly { text: string, isBad: boolean }[]} */ ([]),
+  });
   const bar = useRef(/** @type {HTMLElement | null} */ (null));
   /** Where a range begins. */
   const last = useRef("");
@@ -39,7 +42,7 @@ export function useSelection(tasks, page) {
     last.current = task.id;
   }
 
-  /** Does it to one after the other, and tells the result of each. @param {ReturnType<typeof actionsOn<ListedTask>>[number]} action */
+  /** Does it to one after the other, and tells what became of them, and of each that it could not be done to. @param {ReturnType<typeof actionsOn<ListedTask>>[number]} action */
   async function run(action) {
     const { tasks } = action;
     if (!(await isWanted(action, tasks, desk))) return null;
@@ -60,8 +63,9 @@ export function useSelection(tasks, page) {
     // The button of the action leaves with the selection.
     if (bar.current?.contains(document.activeElement)) bar.current.querySelector("input")?.focus();
     set({ of: page, ids: new Set() });
-    const isOne = told.length === 1 && told[0]?.isBad === false;
-    setResults(isOne ? [] : told);
+    const good = told.filter(({ isBad }) => !isBad).length;
+    const isOne = told.length === 1 && good === 1;
+    setResults({ done: good > 0 ? `${counted(good, "task")} ${action.done}.` : "", all: isOne ? [] : told });
     return isOne ? (told[0]?.text ?? null) : null;
   }
 
@@ -88,13 +92,23 @@ export function useSelection(tasks, page) {
       possible.length > 0 &&
       html`<div class="selection" role="group" aria-label="Selected tasks" ref=${bar}>${all}${buttons}</div>`,
     results:
-      results.length > 0 &&
+      results.all.length > 0 &&
       html`
         <div class="notice">
-          <ul class="results" role="status">
-            ${results.map(({ text, isBad }) => html`<li key=${text} class=${isBad ? "bad" : null}>${text}</li>`)}
-          </ul>
-          <button type="button" class="quiet" onClick=${() => setResults([])}>Dismiss</button>
+          <div class="results" role="status">
+            ${results.done !== "" && html`<details><summary>${results.done}</summary>${resultList(results.all, false)}</details>`}
+            ${resultList(results.all, true)}
+          </div>
+          <button type="button" class="quiet" onClick=${() => setResults({ done: "", all: [] })}>Dismiss</button>
         </div>`,
   };
+}
+
+/** @param {readonly { text: string, isBad: boolean }[]} all @param {boolean} isBad which of them are listed */
+function resultList(all, isBad) {
+  const some = all.filter((each) => each.isBad === isBad);
+  return (
+    some.length > 0 &&
+    html`<ul>${some.map(({ text }) => html`<li key=${text} class=${isBad ? "bad" : null}>${text}</li>`)}</ul>`
+  );
 }

@@ -1,5 +1,6 @@
 /** The form that submits a task: its input as JSON, begun by the schema of the queue, or a file. */
 
+import { sampleOf } from "../../../../../words/sample.ts";
 import { html, useLayoutEffect, useRef, useState } from "../../preact.js";
 import { prefix } from "../../server.js";
 import { indented } from "../../value.js";
@@ -8,7 +9,6 @@ import { errorOf, messageOf, ServerError, send } from "../api.js";
 import { useDesk } from "../desk.js";
 
 /** @typedef {import("../api.js").Queue} Queue */
-/** @typedef {Record<string, any>} Schema as the server made it from a handler's input */
 
 const PRIORITIES = ["0 (first)", "1", "2", "3 (default)", "4", "5", "6", "7 (last)"];
 
@@ -18,19 +18,6 @@ const PRIORITIES = ["0 (first)", "1", "2", "3 (default)", "4", "5", "6", "7 (las
  * @property {string | null} json its input as it was submitted; null if that is no longer kept, or not JSON
  * @property {number} priority
  */
-
-/** @type {Readonly<Record<string, unknown>>} */
-const EMPTY = { string: "", number: 0, integer: 0, boolean: false, array: [], null: null };
-
-/** A value to begin with: of an object the members that it must have. @param {Schema} schema @returns {unknown} */
-function beginningOf({ default: standard, const: only, enum: choices, type, minimum, properties = {}, required = [] }) {
-  const given = [standard, only, choices?.[0], minimum > 0 ? minimum : undefined].find((value) => value !== undefined);
-  if (given !== undefined) return given;
-  if (type in EMPTY) return EMPTY[type];
-  return Object.fromEntries(
-    required.map((/** @type {string} */ name) => [name, beginningOf(properties[name] ?? { type: "null" })]),
-  );
-}
 
 /** What is wrong, in one text. @param {unknown} error */
 function troubleOf(error) {
@@ -50,7 +37,7 @@ export function Submission({ queue, isOpen, onClose, original = null }) {
   const desk = useDesk();
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   const textArea = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  const [begun] = useState(() => indented(original?.json ?? JSON.stringify(beginningOf(queue.input ?? {}))));
+  const [begun] = useState(() => indented(original?.json ?? JSON.stringify(sampleOf(queue.input ?? {}))));
   const [trouble, setTrouble] = useState("");
   const [submitted, setSubmitted] = useState(/** @type {{ id: string, index: number | null } | null} */ (null));
   // Who takes a number need not say more than what it is for.

@@ -3,9 +3,7 @@
 import { FACTS } from "../../../../../task-record.ts";
 import { count, duration } from "../../../../../words/numbers.ts";
 import { html } from "../../preact.js";
-import { now } from "../../server.js";
-import { paths } from "../address.js";
-import { eta, progress, secondsSince, state, time as timeOf } from "../parts/format.js";
+import { ago, eta, progress, secondsSince, state, taskLink } from "../parts/format.js";
 import { taskButtons } from "../task/task-actions.js";
 
 /** @typedef {import("./task-list.js").List} List */
@@ -15,7 +13,7 @@ import { taskButtons } from "../task/task-actions.js";
 /** @typedef {import("../parts/table.js").Column & { cell: (task: ListedTask) => Content }} Shown */
 
 /** @param {string | null} iso */
-const time = (iso) => (iso === null ? "–" : timeOf(iso));
+const time = (iso) => (iso === null ? "–" : ago(iso));
 /** @param {string | null} iso */
 const since = (iso) => (iso === null ? "–" : duration(Math.round(secondsSince(iso))));
 
@@ -57,14 +55,6 @@ const COLUMNS = {
   scheduled: [
     { name: "State", cell: (task) => state(task) },
     { name: "Due", number: true, cell: (task) => time(task.dueAt) },
-    {
-      name: "In",
-      number: true,
-      cell: (task) =>
-        task.dueAt === null
-          ? "–"
-          : duration(Math.max(0, Math.round((Date.parse(task.dueAt) - now().getTime()) / 1000))),
-    },
     attempt,
   ],
   dead: [{ name: "Died", number: true, cell: (task) => time(task.finishedAt) }, attempt, error],
@@ -106,9 +96,7 @@ export function columns(list, tasks, box, desk) {
   );
   /** @param {ListedTask} task */
   const named = (task) => html`
-    <span class="task-name">
-      ${box(task)}<a class="id" href=${paths.task(task.id)}>${task.id}</a>${task.label !== null && html`<span>${task.label}</span>`}
-    </span>`;
+    <span class="task-name">${box(task)}${taskLink(task)}</span>`;
   return [
     { name: "Task", cell: named },
     ...(isOfTurns ? TURN_COLUMNS : COLUMNS[list]),

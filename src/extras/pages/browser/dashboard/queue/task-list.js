@@ -1,10 +1,11 @@
 /** The tasks of a list of a queue, page by page, and the actions on all that match the filters. */
 
 import { count, counted } from "../../../../../words/numbers.ts";
+import { quoted, sampleOf } from "../../../../../words/sample.ts";
 import { html } from "../../preact.js";
 import { prefix } from "../../server.js";
 import { choose, options, paths } from "../address.js";
-import { ask, ServerError, seldom } from "../api.js";
+import { ask, key, ServerError, seldom } from "../api.js";
 import { useDesk } from "../desk.js";
 import { row, table } from "../parts/table.js";
 import { useBulk } from "./bulk.js";
@@ -175,22 +176,25 @@ function nothing(tab, queue, page) {
       running: queue.turns
         ? "Nobody holds a turn."
         : queue.workers === 0 && queue.waiting > 0
-          ? "No tasks are running: this queue has no workers."
-          : "No tasks are running.",
-      scheduled: "No tasks are scheduled or waiting to be tried again.",
+          ? "No tasks are running: this queue has no workers. Start one: npx paihao start --role worker"
+          : queue.paused
+            ? "No tasks are running: the queue is paused. Resume lets them start."
+            : "No tasks are running.",
+      scheduled: "No tasks are scheduled or waiting to be tried again. A submission with ?delay=60 would be.",
       dead: "No dead tasks: every failed task succeeded when it was tried again, or its handler gave up on it.",
-      finished: "No tasks have finished lately.",
+      finished: "No tasks have finished lately. Those that end are listed here for as long as their results are kept.",
     };
     return html`<div class="empty"><p>${texts[tab]}</p></div>`;
   }
   const type = queue.consumes[0] ?? "application/json";
-  const body = type.includes("json") ? "'{}'" : "@file";
-  const input = queue.turns ? "-X POST" : `-H 'Content-Type: ${type}' -d ${body}`;
+  const body = type.includes("json") ? quoted(JSON.stringify(sampleOf(queue.input ?? {}))) : "@file";
+  const input = queue.turns && !queue.input ? "-X POST" : `-H 'Content-Type: ${type}' -d ${body}`;
+  const access = key.get() === "" ? "" : ` -H "Authorization: Bearer $PAIHAO_KEY"`;
   const url = `${location.origin}${prefix}/v1/queues/${queue.name}/requests`;
   return html`
     <div class="empty">
       <p>${queue.turns ? "Nobody waits. To take a number" : "No tasks are waiting. To submit one"}, use the form above, or:</p>
-      <pre>${`curl ${url} -H 'Prefer: respond-async' ${input}`}</pre>
+      <pre>${`curl ${url}${access} -H 'Prefer: respond-async' ${input}`}</pre>
       <p><a href=${paths.queue(queue.name, "finished")}>Finished tasks</a></p>
     </div>`;
 }

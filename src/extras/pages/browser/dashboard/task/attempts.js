@@ -85,7 +85,7 @@ function cells(attempt) {
     html`<span class="state ${kind}">${text}</span>`,
     time(startedAt),
     number === 0 ? "–" : duration(lengthOf(attempt)),
-    worker ?? "–",
+    worker === null ? "–" : html`<span class="whole">${worker}</span>`,
     error === null ? "–" : html`<${Folded} text=${error} kind="error" />`,
   ];
 }

@@ -8,8 +8,8 @@ import { ask, errorOf, send } from "../api.js";
 /** @typedef {import("../desk.js").Desk} Desk */
 /** @typedef {import("../parts/dialog.js").Question} Question */
 /**
- * @typedef {{ verb: string, short?: string, kind?: string, question?: (tasks: readonly Acted[]) => Question, act: (task: Acted) => Promise<string> }} Action
- *   `short`: the verb before a number; `question`: what a person is asked first; `act` returns what was done
+ * @typedef {{ verb: string, short?: string, done: string, kind?: string, question?: (tasks: readonly Acted[]) => Question, act: (task: Acted) => Promise<string> }} Action
+ *   `short`: the verb before a number; `done`: what became of several tasks; `question`: what a person is asked first; `act` returns what was done
  */
 
 /** @param {string} id */
@@ -19,6 +19,7 @@ const pathOf = (id) => `/v1/requests/${encodeURIComponent(id)}`;
 const ACTIONS = {
   retry: {
     verb: "Retry",
+    done: "are back in line, with all their attempts",
     async act({ id }) {
       await ask(`${pathOf(id)}/retry`, { method: "POST" });
       return `${id} is back in line, with all its attempts.`;
@@ -26,15 +27,23 @@ const ACTIONS = {
   },
   place: {
     verb: "Move to front",
+    done: "are the first in line",
     async act({ id }) {
       await ask(pathOf(id), { method: "PATCH", json: { place: "first" } });
       return `${id} is the first in line.`;
     },
   },
-  cancel: { verb: "Cancel", kind: "danger", question: cancelQuestion, act: cancel },
+  cancel: {
+    verb: "Cancel",
+    done: "are canceled, or asked to stop",
+    kind: "danger",
+    question: cancelQuestion,
+    act: cancel,
+  },
   next: {
     verb: "Call the next one",
     short: "End",
+    done: "have lost their turns",
     question: (tasks) => ({
       title: tasks.length === 1 ? "Call the next one?" : `End ${counted(tasks.length, "turn")}?`,
       body: html`<p>${holder(tasks)} at once, and whoever is next in line is called. Who loses a turn is told, but nothing stops their work.</p>`,
@@ -49,6 +58,7 @@ const ACTIONS = {
   },
   delete: {
     verb: "Delete",
+    done: "are deleted",
     kind: "danger",
     question: (tasks) =>
       questionOf("Delete", tasks, `The result and the input of ${subject(tasks)} are deleted. This cannot be undone.`),

@@ -4,7 +4,7 @@ import { counted } from "../../../../../words/numbers.ts";
 import { html } from "../../preact.js";
 import { paths } from "../address.js";
 import { ask } from "../api.js";
-import { time, zone } from "../parts/format.js";
+import { ago, taskLink, zone } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 import { View } from "./view.js";
 
@@ -33,7 +33,7 @@ function shown({ items, next }) {
     <div class="head"><h1>Events</h1><p class="summary">What happened to servers, workers, queues and the store · ${zone()}</p></div>
     ${
       items.length === 0
-        ? html`<div class="empty"><p>Nothing has happened yet.</p></div>`
+        ? html`<div class="empty"><p>Nothing has happened yet. Starts and losses of workers, pauses, full queues and an absent store will be here.</p></div>`
         : table(
             "Events, newest first",
             COLUMNS,
@@ -45,9 +45,13 @@ function shown({ items, next }) {
 
 /** @param {DeploymentEvent} event */
 const cells = ({ at, kind, queue, worker, tasks = [], count = 0, by, detail }) => [
-  time(at),
+  ago(at),
   html`<span class=${CLASSES[kind] ?? null}>${kind.replaceAll("-", " ")}</span>`,
-  queue ? html`<a href=${paths.queue(queue)}>${queue}</a>` : worker ? html`<span class="id">${worker}</span>` : "–",
+  queue
+    ? html`<a href=${paths.queue(queue)}>${queue}</a>`
+    : worker
+      ? html`<span class="id whole">${worker}</span>`
+      : "–",
   // An empty cell is left out on a narrow screen.
   (by || detail || tasks.length > 0) &&
     html`
@@ -55,7 +59,7 @@ const cells = ({ at, kind, queue, worker, tasks = [], count = 0, by, detail }) =
       ${[by && `by ${by}`, detail].filter(Boolean).join(" · ")}
       ${tasks.length > 0 && html`had ${counted(count, "task")}: `}
       <span class="chips">
-        ${tasks.map((id) => html`<a key=${id} class="id" href=${paths.task(id)}>${id}</a>`)}
+        ${tasks.map((id) => taskLink({ id }))}
         ${count > tasks.length && html`<span class="hint">and ${count - tasks.length} more</span>`}
       </span>
     </span>`,

@@ -6,7 +6,7 @@ import { html, useEffect, useMemo, useState } from "../../preact.js";
 import { now } from "../../server.js";
 import { choose, options, scrolledBefore } from "../address.js";
 import { ask, send } from "../api.js";
-import { chart, pastOf, spans, sumOf } from "../parts/chart.js";
+import { chart, chartsOf, pastOf, sumOf } from "../parts/chart.js";
 import { asOf } from "../parts/format.js";
 import { incidentList } from "../parts/incidents.js";
 import { queueTable } from "../queue/queue-table.js";
@@ -83,7 +83,7 @@ function Queues({ queues, incidents, reasons, at, past }) {
     ${reasons.map((reason) => html`<p class="health bad">${reason.charAt(0).toUpperCase()}${reason.slice(1)}.</p>`)}
     ${incidentList(incidents)}
     ${users.length > 0 && incidents.length === 0 && html`<p class="health good">${allWell(users)}</p>`}
-    ${past && html`${spans()}<div class="charts">${charts(past, users, at)}</div>`}
+    ${past && chartsOf(charts(past, users, at))}
     ${users.length > 1 && search(part, setPart, users.length === named.length ? "" : `${count(named.length)} of ${count(users.length)} queues`)}
     ${users.length === 0 ? empty() : queueTable("Queues", named, series, drawn)}
     ${

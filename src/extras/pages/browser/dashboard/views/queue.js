@@ -7,7 +7,7 @@ import { now } from "../../server.js";
 import { addressOf, paths } from "../address.js";
 import { ask, ServerError } from "../api.js";
 import { useDesk } from "../desk.js";
-import { chart, pastOf, spans } from "../parts/chart.js";
+import { chart, chartsOf, pastOf } from "../parts/chart.js";
 import { asOf, etaRange, etaStart, moment } from "../parts/format.js";
 import { ByCaller } from "../queue/callers.js";
 import { queryOf } from "../queue/filters.js";
@@ -92,8 +92,7 @@ function Shown({ known: { queue, at, past, page, errors } }) {
     }
     ${form && html`<${Submission} queue=${queue} isOpen=${form === "open"} onClose=${closeForm} />`}
     <dl class="figures">${figures(queue)}</dl>
-    ${spans()}
-    <div class="charts">${charts(past, queue, at)}</div>
+    ${chartsOf(charts(past, queue, at))}
     ${actions.includes("list") && html`<${ByCaller} key=${name} queue=${queue} />`}
     <nav class="tabs" aria-label="Tasks by list">${tabs(queue, tab)}</nav>
     ${

@@ -5,7 +5,7 @@ import { html } from "../../preact.js";
 import { paths } from "../address.js";
 import { ask } from "../api.js";
 import { useDesk } from "../desk.js";
-import { time, zone } from "../parts/format.js";
+import { ago, time, zone } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 import { View } from "./view.js";
 
@@ -57,7 +57,7 @@ function cells(schedule, isAdmin) {
     html`<a href=${paths.queue(queue)}>${queue}</a>`,
     cron === undefined ? `every ${every}` : html`<span><code>${cron}</code> ${timeZone}</span>`,
     next.length === 0 ? "–" : html`<span class="chips">${next.map(time)}</span>`,
-    last === null ? "–" : html`<span>${outcome(last)} ${time(last.at)}</span>`,
+    last === null ? "–" : html`<span>${outcome(last)} ${ago(last.at)}</span>`,
     isAdmin && html`<${Buttons} schedule=${schedule} />`,
   ];
 }

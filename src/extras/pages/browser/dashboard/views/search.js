@@ -4,7 +4,7 @@ import { count, counted } from "../../../../../words/numbers.ts";
 import { html, useMemo } from "../../preact.js";
 import { options, paths } from "../address.js";
 import { seldom } from "../api.js";
-import { state, time } from "../parts/format.js";
+import { ago, state, taskLink } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 import { View } from "./view.js";
 
@@ -46,7 +46,7 @@ function shown(text, { items, scanned, complete }) {
     <div class="head"><h1>${text}</h1><p class="summary">${searched}</p></div>
     ${
       items.length === 0
-        ? html`<div class="empty"><p>No id, label or line key of a task contains this.</p></div>`
+        ? html`<div class="empty"><p>No id, label or line key of a task contains this. Results and tasks that are no longer kept are not found; a queue's list of finished tasks can be filtered further.</p></div>`
         : table(
             "Tasks found",
             COLUMNS,
@@ -58,10 +58,9 @@ function shown(text, { items, scanned, complete }) {
 
 /** @param {ListedTask} task */
 const cells = (task) => [
-  html`
-    <span class="task-name"><a class="id" href=${paths.task(task.id)}>${task.id}</a>${task.label !== null && html`<span>${task.label}</span>`}</span>`,
+  taskLink(task),
   html`<a href=${paths.queue(task.queue, "waiting")}>${task.queue}</a>`,
   state(task),
   task.key ?? "–",
-  time(task.createdAt),
+  ago(task.createdAt),
 ];

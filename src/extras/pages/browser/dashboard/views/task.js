@@ -8,7 +8,7 @@ import { paths } from "../address.js";
 import { ask, ServerError, send } from "../api.js";
 import { useDesk } from "../desk.js";
 import { Folded } from "../parts/folded.js";
-import { eta, moment, progress, secondsSince, state, time } from "../parts/format.js";
+import { ago, eta, moment, progress, secondsSince, state, taskLink, taskName, time } from "../parts/format.js";
 import { Submission } from "../queue/submission.js";
 import { attempts } from "../task/attempts.js";
 import { Output } from "../task/output.js";
@@ -59,17 +59,17 @@ function Shown({ known }) {
   return html`
     <p class="trail"><a href=${paths.overview}>Queues</a> / <a href=${paths.queue(task.queue)}>${task.queue}</a> /</p>
     <div class="head">
-      <h1 class="id">${task.id}</h1>
+      <h1 class=${task.label === null ? "id" : null}>${task.label === null ? task.id : taskName(task)}</h1>
       ${
         // Browsers have a clipboard only where the connection is secure.
         isSecureContext && html`<button type="button" class="quiet" onClick=${copy}>Copy id</button>`
       }
       <div class="buttons">
-        ${taskButtons(task, desk)}
         ${
           task.actions.includes("again") &&
           html`<button type="button" aria-expanded=${again !== null} onClick=${runAgain}>Run again…</button>`
         }
+        ${taskButtons(task, desk)}
       </div>
     </div>
     ${
@@ -147,7 +147,11 @@ function facts({ task, caller, key, priority, query }) {
   const page = `${prefix}/v1/requests/${encodeURIComponent(task.id)}/status`;
   /** @param {ReturnType<typeof factsOf>[number]} known */
   const shown = ({ name, value, isTime }) =>
-    isTime ? time(value) : name === "original" || name === "again" ? taskLink(value) : value;
+    isTime
+      ? html`${time(value)} <span class="hint">${ago(value)}</span>`
+      : name === "original" || name === "again"
+        ? taskLink({ id: value }, "inline")
+        : value;
   return html`
     <dl class="facts">
       ${factsOf(FACTS, { ...task, caller, key }).map((known) => fact(known.title, shown(known)))}
@@ -157,9 +161,6 @@ function facts({ task, caller, key, priority, query }) {
       ${fact("For others", html`<a href=${page} class="inline">Page of the task</a>`)}
     </dl>`;
 }
-
-/** @param {string} id */
-const taskLink = (id) => html`<a href=${paths.task(id)} class="id inline">${id}</a>`;
 
 const inputGone = () => html`
   <section class="panel" aria-label="Input">
@@ -188,7 +189,7 @@ function steps({ steps, stepsOmitted, undo }) {
         undo &&
         html`
           <p>
-            What it did is undone by <a href=${paths.task(undo.id)} class="id inline">${undo.id}</a>: ${undo.state}
+            What it did is undone by ${taskLink({ id: undo.id }, "inline")}: ${undo.state}
             ${undo.error && html`${", "}<${Folded} text=${undo.error} kind="bad" />`}
           </p>`
       }

@@ -7,7 +7,7 @@ import { now } from "../../server.js";
 import { paths } from "../address.js";
 import { ask } from "../api.js";
 import { useDesk } from "../desk.js";
-import { asOf, moment, secondsSince } from "../parts/format.js";
+import { ago, asOf, moment, secondsSince, taskLink } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 import { View } from "./view.js";
 
@@ -43,7 +43,7 @@ async function load(signal) {
 /** @param {Known} known */
 function shown({ items, truncated, at }) {
   const present = items.filter(({ lostAt }) => lostAt === null);
-  const lost = items.length - present.length;
+  const lost = items.filter(({ lostAt }) => lostAt !== null);
   const slots = present.reduce((sum, worker) => sum + slotsOf(worker), 0);
   const running = items.reduce((sum, worker) => sum + worker.running.length, 0);
   return html`
@@ -51,19 +51,29 @@ function shown({ items, truncated, at }) {
       <h1>Workers</h1>
       <p class="summary">
         ${counted(present.length, "worker")} · ${beside(running, slots)} slots busy · ${asOf(at)}
-        ${lost > 0 && html` · <span class="bad">${count(lost)} lost</span>`}
       </p>
     </div>
-    ${
-      items.length === 0
-        ? nobody()
-        : table(
-            "Workers",
-            COLUMNS,
-            items.map((worker) => row(worker.id, COLUMNS, cells(worker))),
-          )
-    }
+    ${present.length === 0 ? nobody() : workerTable("Workers", present)}
+    ${lost.length > 0 && lostOnes(lost)}
     ${truncated && html`<p class="hint">Not all running tasks are shown.</p>`}`;
+}
+
+/** @param {string} caption @param {readonly Worker[]} workers */
+const workerTable = (caption, workers) =>
+  table(
+    caption,
+    COLUMNS,
+    workers.map((worker) => row(worker.id, COLUMNS, cells(worker))),
+  );
+
+/** Those of the last hour in one line, which opens to all of them. @param {readonly Worker[]} lost the latest first */
+function lostOnes(lost) {
+  const [latest] = [...lost].sort((a, b) => Date.parse(b.lostAt ?? "") - Date.parse(a.lostAt ?? ""));
+  return html`
+    <details class="lost">
+      <summary class="bad">${counted(lost.length, "worker")} lost in the last hour, the latest ${latest?.lostAt && ago(latest.lostAt)}</summary>
+      ${workerTable("Lost workers", lost)}
+    </details>`;
 }
 
 /** @param {number} running @param {number} slots */
@@ -94,13 +104,13 @@ function cells(worker) {
     host === null
       ? "–"
       : html`<span class="whole">${host}${pid !== null && html`<span class="hint"> · ${pid}</span>`}</span>`,
-    role ?? "–",
-    html`<span title=${version === null ? null : `Paihao ${version}`}>${appVersion ?? version ?? "–"}</span>`,
+    html`<span class="whole">${role ?? "–"}</span>`,
+    html`<span class="whole" title=${version === null ? null : `Paihao ${version}`}>${appVersion ?? version ?? "–"}</span>`,
     startedAt === null || lostAt !== null ? "–" : duration(Math.round(secondsSince(startedAt))),
     silence === null || seenAt === null
       ? lostAt === null
         ? "–"
-        : html`<time datetime=${lostAt} class="bad">lost at ${moment(lostAt)}</time>`
+        : html`<span class="bad">lost ${ago(lostAt)}</span>`
       : html`
         <time datetime=${seenAt} title=${moment(seenAt)} class=${silence > SILENT_S ? "warn" : ""}>
           ${duration(Math.round(silence))} ago
@@ -116,9 +126,7 @@ function cells(worker) {
       ? "–"
       : html`
         <span class="chips">
-          ${running
-            .slice(0, MAX_TASKS)
-            .map(({ id, queue }) => html`<a key=${id} class="id" href=${paths.task(id)} title=${queue}>${id}</a>`)}
+          ${running.slice(0, MAX_TASKS).map(({ id }) => taskLink({ id }))}
           ${more > 0 && html`<span class="hint">and ${more} more</span>`}
         </span>`,
     worker.actions.length > 0 ? html`<${QuietButton} worker=${worker} />` : "–",
