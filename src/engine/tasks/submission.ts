@@ -60,13 +60,15 @@ export function itemOf(
   }: { listener?: string; large?: boolean; trace?: string | undefined } = {},
 ): Item {
   const { query } = s.options;
+  const turn = isTurn(s, settings) ? (settings.turns?.longestMs ?? 0) : undefined;
+  const dropInput = settings.dropInput && turn === undefined;
   return {
     id: s.id,
     queue: s.queue,
     input: s.input,
     // What is dropped before the record leaves its digest there, by which repetitions are known.
     digest:
-      Buffer.byteLength(s.input) > INLINE_BYTES || s.identity !== undefined || settings.dropInput
+      Buffer.byteLength(s.input) > INLINE_BYTES || s.identity !== undefined || dropInput
         ? digestOf(s.identity ?? s.input)
         : "",
     mediaType: s.mediaType === "application/json" ? "" : s.mediaType,
@@ -74,11 +76,11 @@ export function itemOf(
     caller: s.caller ?? "",
     limit: settings.maxWaiting,
     undo: settings.undo,
-    dropInput: settings.dropInput,
+    dropInput,
     original: s.original?.id,
     group: s.member?.group,
     line: s.member && String(s.member.line),
-    turn: isTurn(s, settings) ? (settings.turns?.longestMs ?? 0) : undefined,
+    turn,
     listener,
     options: s.options,
     share: s.share && storedShare(s.share),

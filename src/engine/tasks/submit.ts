@@ -41,7 +41,7 @@ export interface SubmitterParts {
   full(queue: string, limit: number, waiting: number): void;
   /** Called for each submission that the store has refused, since it is full. */
   storeFull(): void;
-  /** Called when submissions to a queue are on their way. */
+  /** Called when submissions to a queue that workers run are on their way. */
   sent(queue: string): void;
   /** Called when a task has been moved to a time, which comes in `delayMs`. */
   due(partition: number, delayMs: number): void;
@@ -72,7 +72,7 @@ export class Submitter {
       send: async (partition, items) => {
         try {
           const answer = scripts.submit(keys.tag(partition), items);
-          for (const queue of new Set(items.map((item) => item.queue))) sent(queue);
+          for (const queue of new Set(items.flatMap((item) => (item.turn === undefined ? item.queue : [])))) sent(queue);
           const { snapshots, verdicts, durable } = await answer;
           const byQueue = new Map(snapshots.map((snapshot) => [snapshot.queue, snapshot]));
           const all = verdicts.map((answer, i): SubmissionVerdict => {

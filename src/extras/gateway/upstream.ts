@@ -47,7 +47,7 @@ interface BegunRequest {
 }
 
 /** How long idle connections are kept open, ms, and how many. */
-const IDLE = { ms: 4000, recentMs: 1000, connections: 16 } as const;
+const IDLE = { ms: 4000, recentMs: 1000, connections: 256 } as const;
 /** Longest head of an answer, bytes. */
 const HEAD_BYTES = 65_536;
 

@@ -103,7 +103,7 @@ async function replyWhenEnded(
   const { wait, deadline, submission } = asked;
   countRepeated(ctx, api, verdict);
   whenGone(ctx, api, () => wait.leave());
-  const waited = await wait.outcome(deadline, verdict.verdict === "new");
+  const waited = await wait.outcome(deadline, verdict.verdict === "new" && verdict.fence === undefined);
   // A server that stops closes connections, too.
   if (!waited.end && mayCancel(asked, verdict) && ctx.res.destroyed && !api.closing.aborted) {
     wait.stop();

@@ -16,9 +16,10 @@ function Turns.end_of_lease(at, longest)
   return whole(longest == 0 and NEVER_MS or at + longest)
 end
 
--- A task is called: it is the turn of whoever submitted it, in whatever process they wait.
+-- A task is called: it is the turn of whoever submitted it, in whatever process they wait. The verdict of its submission tells it, too, if it
+-- is called at once.
 function Turns.call(call, id, listeners, webhook)
-  if listeners then Notices.to_all(call, id, S.running, listeners) end
+  if listeners and not (call.submitted and call.submitted[id]) then Notices.to_all(call, id, S.running, listeners) end
   if webhook then Follow.tell_webhook(call, id, S.running, webhook) end
 end
 

@@ -252,7 +252,11 @@ local function submit_one(call, batch, group, state, n)
   count_newcomer(state.before, class)
   state.waiting = state.waiting + 1
   state.joined = state.joined + 1
-  if group.options.turn then batch.turns[#batch.verdicts + 1] = id end
+  if group.options.turn then
+    batch.turns[#batch.verdicts + 1] = id
+    call.submitted = call.submitted or {}
+    call.submitted[id] = true
+  end
   return 'new ' .. S.waiting .. ' ' .. index .. ' ' .. call.now_text .. turn
 end
 

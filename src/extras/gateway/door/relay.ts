@@ -254,7 +254,9 @@ class Exchange {
   /** Passes on the body of an answer. */
   #pass(answer: IncomingMessage): void {
     const { response } = this.#passage;
+    let isBegun = false;
     answer.on("data", (chunk: Buffer) => {
+      isBegun = true;
       if (!response.write(chunk)) answer.pause();
     });
     response.on("drain", () => answer.resume());
@@ -264,8 +266,10 @@ class Exchange {
       this.#whole();
     });
     answer.on("close", () => this.#broke());
-    // Sends the head now, not with the first byte of the body; not by `flushHeaders`, which writes it in UTF-8.
-    response.write(NOTHING);
+    // Sends the head now, unless the body has arrived with it, which spares a packet; not by `flushHeaders`, which writes it in UTF-8.
+    setImmediate(() => {
+      if (!isBegun && !this.#isEnded) response.write(NOTHING);
+    });
   }
 
   /** The API has switched protocols: from now on, the two connections are one. */

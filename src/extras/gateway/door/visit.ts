@@ -165,7 +165,8 @@ export class Visit {
   #described() {
     const { method = "GET", headers } = this.#ctx.req;
     const { sentIn = "" } = accessOf(this.#ctx);
-    const shown = Object.entries(headers).flatMap(([name, value]) =>
+    // The usual label needs no header.
+    const shown = Object.entries(this.#parts.door.readsBody ? headers : {}).flatMap(([name, value]) =>
       value === undefined || name === sentIn ? [] : [[name, String(value)] as const],
     );
     return { method, path: this.#path, headers: Object.fromEntries(shown), from: originOf(this.#ctx) };
