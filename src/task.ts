@@ -102,3 +102,6 @@ const JSON_TYPE = /^(?:application\/json|[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+\
 export function isJsonType(type: string | null): boolean {
   return type !== null && JSON_TYPE.test(type);
 }
+
+/** The media type of an input that is a line of JSON, which says what it is, and then bytes: the requests of gateways. */
+export const HEADED_TYPE = "application/vnd.paihao.request";

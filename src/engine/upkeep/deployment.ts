@@ -12,7 +12,7 @@ import { packageVersion } from "../../version.ts";
  * Raised by every change after which one of two releases would misread, or miss, what the other has written. Such releases cannot share a
  * store. Not layout are the scripts, whose names carry a digest, and what is added so that its absence means what was before.
  */
-export const DATA_VERSION = 5;
+export const DATA_VERSION = 6;
 
 const SECRET_BYTES = 32;
 /** How often the claim is renewed, in case the store was emptied under a running server, ms. */

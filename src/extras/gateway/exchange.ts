@@ -7,7 +7,7 @@ import type { TaskContext } from "../../handler/task-context.ts";
 import { Deadline } from "../../net/deadline.ts";
 import { answeredWith, inSpanOf, requestSpan } from "../../trace/tracing.ts";
 import { noteTarget } from "./circuit-breakers.ts";
-import type { GatewayMethod, GatewayRequest } from "./request.ts";
+import type { GatewayMethod, StoredRequest } from "./request.ts";
 import { NoAnswer, type Upstream } from "./upstream.ts";
 
 /** The name of this server in Via (RFC 9110 §7.6.3). */
@@ -66,8 +66,8 @@ export class Exchange {
   }
 
   /** Sends the request; resolves with the head of the response. */
-  async ask(request: GatewayRequest, headers: Record<string, string>): Promise<IncomingMessage> {
-    const { method, path, body, from } = request;
+  async ask({ head, body }: StoredRequest, headers: Record<string, string>): Promise<IncomingMessage> {
+    const { method, path, from } = head;
     const via = `${from.version} ${VIA}`;
     try {
       const { upstream } = this.#forwarder;
@@ -84,7 +84,7 @@ export class Exchange {
             ...(from.host === undefined ? {} : { "x-forwarded-host": from.host }),
             ...ofKey(this.#forwarder.key),
           },
-          body: body === undefined ? undefined : Buffer.from(body, "base64"),
+          body: body.length > 0 ? body : undefined,
         });
         note(answeredWith(answer.statusCode));
         return answer;

@@ -14,11 +14,19 @@ import { BODILESS, type HeaderField } from "../../handler/result-headers.ts";
 import type { TaskContext } from "../../handler/task-context.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
 import { quotedUrl } from "../../redact.ts";
+import { HEADED_TYPE } from "../../task.ts";
 import { noteTarget } from "./circuit-breakers.ts";
 import { type DoorOptions, type DoorSettings, doorSettings } from "./door/options.ts";
 import { answerHeaders, Exchange, type Forwarder, isFirst, unanswered } from "./exchange.ts";
 import { forwardedHeaders, forwardList } from "./headers.ts";
-import { GATEWAY_METHODS, type GatewayMethod, type GatewayRequest, gatewayRequest, isUnsafePath } from "./request.ts";
+import {
+  GATEWAY_METHODS,
+  type GatewayMethod,
+  type GatewayRequest,
+  isUnsafePath,
+  readRequest,
+  type StoredRequest,
+} from "./request.ts";
 import { Upstream } from "./upstream.ts";
 
 /** The route of a gateway, as the router writes it. */
@@ -74,7 +82,7 @@ export interface GatewayOptions extends DoorOptions {
   concurrency?: number;
   rate?: { max: number; per: Duration };
   /**
-   * Shares the line among callers (true) or other line keys, as for a handler; `by` gets the request, with the body in base64.
+   * Shares the line among callers (true) or other line keys, as for a handler; `by` gets the request.
    */
   fair?: boolean | FairOptions<GatewayRequest>;
   /** Sends the requests with one line key one after the other, as for a handler; `by` gets the request. */
@@ -147,7 +155,7 @@ export function defineGateway(options: GatewayOptions): Gateway {
   const forwarder = { upstream, ...gateway, timeoutMs: timeoutMs ?? TIMEOUT_MS };
   const handler = defineHandler<GatewayRequest>({
     queue,
-    input: gatewayRequest,
+    consumes: [HEADED_TYPE],
     timeout: timeoutMs ? timeoutMs + TIMEOUT_GRACE_MS : (options.timeout ?? TIMEOUT_MS),
     ...(options.attempts === undefined ? {} : { attempts: options.attempts }),
     ...concurrencyOf(options.concurrency, slots),
@@ -156,7 +164,7 @@ export function defineGateway(options: GatewayOptions): Gateway {
     ...(options.fair === undefined ? {} : { fair: options.fair }),
     ...(options.keyed === undefined ? {} : { keyed: options.keyed }),
     ...(options.limit === undefined ? {} : { limit: options.limit }),
-    run: (request, task) => forward(forwarder, request, task),
+    run: (input: unknown, task) => forward(forwarder, readRequest(input), task),
   });
   const { fair, keyed, limit, label } = options;
   const readsBody = label !== undefined || keyed !== undefined || limit?.by !== undefined || typeof fair === "object";
@@ -218,14 +226,15 @@ export function isGateway(handler: Handler): handler is Gateway {
   return "gateway" in handler;
 }
 
-async function forward(forwarder: Forwarder, request: GatewayRequest, task: TaskContext): Promise<Response> {
+async function forward(forwarder: Forwarder, request: StoredRequest, task: TaskContext): Promise<Response> {
+  const { method, path, headers: kept } = request.head;
   // It was checked when it was stored, but perhaps with other options.
-  if (!forwarder.methods.includes(request.method)) {
+  if (!forwarder.methods.includes(method)) {
     throw giveUp({ status: 405, title: "The gateway does not support this method" });
   }
-  if (isUnsafePath(request.path)) throw giveUp({ status: 400, title: "The path may lead out of the gateway's target" });
-  const sent = forwardedHeaders(request.headers, forwarder.forward);
-  const repeatable = IDEMPOTENT.has(request.method) || sent["idempotency-key"] !== undefined;
+  if (isUnsafePath(path)) throw giveUp({ status: 400, title: "The path may lead out of the gateway's target" });
+  const sent = forwardedHeaders(kept, forwarder.forward);
+  const repeatable = IDEMPOTENT.has(method) || sent["idempotency-key"] !== undefined;
   // After the death of a worker, the next one must know that the request may have been sent.
   const exchange = new Exchange(forwarder, task, repeatable);
   if (!repeatable && !(await exchange.connect()))
@@ -240,8 +249,7 @@ async function forward(forwarder: Forwarder, request: GatewayRequest, task: Task
     throw again === undefined ? exchange.failed(`It answered with the status ${status}.`) : exchange.ended(again);
   }
   const headers = answerHeaders(answer);
-  if (request.method !== "HEAD" && !BODILESS.has(status))
-    return new Response(exchange.body(answer), { status, headers });
+  if (method !== "HEAD" && !BODILESS.has(status)) return new Response(exchange.body(answer), { status, headers });
   exchange.ended(answer.resume());
   return new Response(null, { status, headers });
 }

@@ -1,4 +1,8 @@
+import { createHash } from "node:crypto";
 import { z } from "zod";
+import { messageOf } from "../../errors.ts";
+import { giveUp } from "../../handler/intents.ts";
+import { HEADED_TYPE, isJsonType } from "../../task.ts";
 
 /** The methods that a gateway forwards by default. */
 export const GATEWAY_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
@@ -6,15 +10,15 @@ export type GatewayMethod = (typeof GATEWAY_METHODS)[number];
 
 /** Longest path with its query, characters: more than a request line can contain. */
 const PATH_LIMIT = 16_384;
+/** Largest body that functions get, bytes. */
+const SHOWN_BODY_BYTES = 65_536;
 
-/** A request as it is stored. */
-export const gatewayRequest = z.strictObject({
+/** A request without its body, as it is stored. */
+const requestHead = z.strictObject({
   method: z.enum(GATEWAY_METHODS),
   /** Path and query below the target as they were sent, beginning with a slash. */
   path: z.string().startsWith("/").max(PATH_LIMIT),
   headers: z.record(z.string(), z.string()),
-  /** Base64; absent without a body. */
-  body: z.base64().optional(),
   /** How the request reached the server, for X-Forwarded-* and Via. */
   from: z.strictObject({
     /** Version of HTTP. */
@@ -24,7 +28,56 @@ export const gatewayRequest = z.strictObject({
     host: z.string().optional(),
   }),
 });
-export type GatewayRequest = z.infer<typeof gatewayRequest>;
+export type RequestHead = z.infer<typeof requestHead>;
+
+/** A request as functions get it, such as `by`. */
+export interface GatewayRequest extends Omit<RequestHead, "method"> {
+  readonly method: string;
+  /** The value of a body that is JSON and not longer than 64 KiB; else absent. */
+  readonly body?: unknown;
+}
+
+/** A request with its body, which may be empty. */
+export interface StoredRequest {
+  readonly head: RequestHead;
+  readonly body: Buffer;
+}
+
+/** A request as an input: the head as a line of JSON, then the bytes of the body. */
+export function requestInput({ head, body }: StoredRequest): { readonly input: Buffer; readonly mediaType: string } {
+  return { input: Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), body]), mediaType: HEADED_TYPE };
+}
+
+/** The request of an input. @throws an intent to give up, if it is none */
+export function readRequest(input: unknown): StoredRequest {
+  try {
+    if (!(input instanceof Uint8Array)) throw new TypeError("it is not bytes");
+    const bytes = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
+    const end = bytes.indexOf("\n");
+    return { head: requestHead.parse(JSON.parse(bytes.toString("utf8", 0, end))), body: bytes.subarray(end + 1) };
+  } catch (error) {
+    throw giveUp({ status: 500, title: "The stored request cannot be read", detail: messageOf(error) });
+  }
+}
+
+/** A request as functions get it. */
+export function shownRequest({ head, body }: StoredRequest): GatewayRequest {
+  const value = body.length > SHOWN_BODY_BYTES ? undefined : jsonBody(head.headers, body);
+  return value === undefined ? head : { ...head, body: value };
+}
+
+/** The value of a body that is JSON; undefined for any other. */
+function jsonBody(
+  { "content-type": type = "", "content-encoding": coding }: RequestHead["headers"],
+  body: Buffer,
+): unknown {
+  if (coding !== undefined || !isJsonType(type)) return undefined;
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
 
 /** Headers that differ each time the same request is sent. */
 const OF_ONE_SENDING = new Set([
@@ -34,11 +87,11 @@ const OF_ONE_SENDING = new Set([
 const OF_ONE_SENDING_PREFIX = /^(?:x-b3-|x-datadog-|uberctx-)/;
 
 /** What identifies a request that is sent twice: everything except the headers that differ each time. */
-export function identityOf({ method, path, headers, body }: GatewayRequest): string {
+export function identityOf({ head: { method, path, headers }, body }: StoredRequest): string {
   const telling = Object.entries(headers)
     .filter(([name]) => !OF_ONE_SENDING.has(name) && !OF_ONE_SENDING_PREFIX.test(name))
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify([method, path, telling, body ?? null]);
+  return JSON.stringify([method, path, telling, createHash("sha256").update(body).digest("hex")]);
 }
 
 /** How often a path is decoded, since a server may decode it more than once. */

@@ -14,7 +14,7 @@ import { submitAndAnswer } from "../../http/submit/submit.ts";
 import { readSubmitOptions } from "../../wire/submission.ts";
 import { GATEWAY_PATH, type Gateway, gatewayPath, isGateway } from "./gateway.ts";
 import { forwardedHeaders } from "./headers.ts";
-import { GATEWAY_METHODS, type GatewayRequest, identityOf, isUnsafePath } from "./request.ts";
+import { GATEWAY_METHODS, identityOf, isUnsafePath, type RequestHead, requestInput, shownRequest } from "./request.ts";
 
 /** Existing HTTP APIs behind a queue. */
 export function gatewayRoutes(api: Api): readonly Route[] {
@@ -61,20 +61,15 @@ export async function storeRequest(ctx: Context, api: Api, handler: Gateway, pat
   const [figures] = await api.engine.queues.figures([queue]);
   if (figures?.snapshot.paused) throw new ProblemError("queue-paused", undefined, { extensions: { queue } });
   const body = await readBytes(ctx.req, api.maxBodyBytes);
-  const request: GatewayRequest = {
-    method,
-    path,
-    headers: forwardedHeaders(ctx.headers, handler.gateway.forward),
-    ...(body.length > 0 && { body: body.toString("base64") }),
-    from: originOf(ctx),
-  };
+  const headers = forwardedHeaders(ctx.headers, handler.gateway.forward);
+  const request = { head: { method, path, headers, from: originOf(ctx) }, body };
   const submission = assembleSubmission(ctx, api, {
     id: requestId(ctx),
     identity: identityOf(request),
     handler,
     // The query belongs to the API behind the gateway.
     options: readSubmitOptions("", ctx.headers),
-    checked: { input: JSON.stringify(request), mediaType: "application/json", value: request },
+    checked: { ...requestInput(request), value: shownRequest(request) },
   });
   const { hangUpCancels = method === "POST" } = handler.gateway;
   await submitAndAnswer(ctx, api, submission, { put: false, hangUpCancels: hangUpCancels && !isKeyed(ctx.headers) });
@@ -106,7 +101,7 @@ export function unsafePath(): ProblemError {
 }
 
 /** How the request reached this server; forwarding headers count only if the proxy is trusted. */
-export function originOf(ctx: Context): GatewayRequest["from"] {
+export function originOf(ctx: Context): RequestHead["from"] {
   const [address, host] = [withoutPort(ctx.ip), hostOf(ctx)];
   return {
     version: ctx.req.httpVersion,

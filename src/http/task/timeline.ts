@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/watch/inspect.ts";
 import { DETAILS_LIMITS, type PastAttempt, type StepRecord, type TaskDetails } from "../../store/task/inspect.ts";
-import { isJsonType, isOutcome } from "../../task.ts";
+import { HEADED_TYPE, isJsonType, isOutcome } from "../../task.ts";
 import { timestamp } from "../../wire/document.ts";
 import type { Attempt, AttemptRecord, Shown, Step, Timeline } from "../../wire/task.ts";
 import type { Api } from "../api.ts";
@@ -174,9 +174,17 @@ export function shown(mediaType: string, bytes: Uint8Array | null, length: numbe
     truncated: bytes === null || bytes.length > DETAILS_LIMITS.bytes,
   };
   if (bytes === null || known.truncated) return known;
+  if (type === HEADED_TYPE) return { ...known, json: headOf(Buffer.from(bytes)) };
   const text = Buffer.from(bytes).toString("utf8");
   if (isJsonType(mediaType)) return { ...known, json: jsonOf(text) };
   return type.startsWith("text/") || type === "application/x-ndjson" ? { ...known, text } : known;
+}
+
+/** What the first line of a value says, and how much follows it. */
+function headOf(bytes: Buffer): unknown {
+  const end = bytes.indexOf("\n");
+  const head = jsonOf(bytes.toString("utf8", 0, end));
+  return typeof head === "object" ? { ...head, bodyBytes: bytes.length - end - 1 } : head;
 }
 
 /** A JSON value; text that is not JSON stays text. */

@@ -9,7 +9,8 @@ describe("a gateway with a line key of its requests", () => {
     return `const by = ({ headers }) => headers["x-tenant"] ?? null;
       ${define("fair", "concurrency: 1, fair: { by }")}
       ${define("keyed", "concurrency: 5, keyed: { by }")}
-      ${define("limited", "concurrency: 5, limit: { waiting: 1, running: 1, by }")}`;
+      ${define("limited", "concurrency: 5, limit: { waiting: 1, running: 1, by }")}
+      ${define("models", "concurrency: 5, keyed: { by: ({ body }) => body?.model ?? null }")}`;
   });
   const ask = (queue: string, path: string, tenant?: string) => {
     const headers = { Prefer: "respond-async", ...(tenant !== undefined && { "X-Tenant": tenant }) };
@@ -64,5 +65,37 @@ describe("a gateway with a line key of its requests", () => {
     expect(refused.json).to.include({ limit: 1, waiting: 1, running: 1 });
     answer();
     await upstream.came("/c2");
+  });
+
+  it("derives keys from bodies that are JSON, and stores bodies as they are", async () => {
+    const { server, upstream } = scene;
+    const send = (path: string, type: string, body: string | Buffer) =>
+      server.send(`/v1/gateway/models${path}`, {
+        ...{ method: "POST", body },
+        headers: { Prefer: "respond-async", "Content-Type": type, "X-Mine": "1" },
+      });
+    const answers: (() => void)[] = [];
+    for (const path of ["/json", "/bytes", "/next"])
+      upstream.answer(path, (socket) => {
+        answers.push(() => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
+      });
+    const json = Buffer.from('{"model":"m","text":"é"}');
+    const bytes = Buffer.from([0, 10, 255, 10]);
+    const sent = (await send("/json", "application/json; charset=utf-8", json)).json;
+    await upstream.came("/json");
+    const held = (await send("/next", "application/vnd.x+json", json)).json;
+    const other = (await send("/bytes", "application/octet-stream", bytes)).json;
+    await upstream.came("/bytes");
+    expect((await server.send(`/v1/requests/${held.id}/status`)).json).to.include({ held: true, state: "waiting" });
+    expect(upstream.to("/json")[0]?.body).to.equal(json.toString("latin1"));
+    expect(upstream.to("/bytes")[0]?.body).to.equal(bytes.toString("latin1"));
+    const { input } = (await server.send(`/v1/requests/${sent.id}/timeline`)).json;
+    expect(input.json).to.deep.include({ method: "POST", path: "/json", bodyBytes: json.length });
+    expect(input.json.headers).to.include({ "x-mine": "1" });
+    const stored = await (await fetch(new URL(`/v1/requests/${other.id}/input`, server.url))).arrayBuffer();
+    expect(Buffer.from(stored).subarray(-bytes.length)).to.deep.equal(bytes);
+    for (const answer of answers.splice(0)) answer();
+    await upstream.came("/next");
+    for (const answer of answers) answer();
   });
 });

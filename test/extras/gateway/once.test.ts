@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { defineGateway } from "../../../src/extras/gateway/gateway.ts";
+import { requestInput } from "../../../src/extras/gateway/request.ts";
 import { isRetryLater } from "../../../src/handler/intents.ts";
 import type { TaskContext } from "../../../src/handler/task-context.ts";
 import { taskContext, thrownBy } from "../../handlers/context.ts";
@@ -182,7 +183,8 @@ describe("a 429 with Retry-After", () => {
       return work();
     };
     const { task } = taskContext({ step });
-    const request = { method: "GET", path: "/limit", headers: {}, from: { version: "1.1" } } as const;
+    const head = { method: "GET", path: "/limit", headers: {}, from: { version: "1.1" } } as const;
+    const request = requestInput({ head, body: Buffer.alloc(0) }).input as never;
     const waits: number[] = [];
     t.upstream.answer("/limit", ...Array.from({ length: 101 }, () => busy("7")));
     for (let i = 0; i < 100; i += 1) {
