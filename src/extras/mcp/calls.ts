@@ -172,8 +172,9 @@ async function polledTask(call: Call): Promise<Inspection> {
 export async function getTask(call: Call): Promise<object> {
   const { ctx, isModern } = call;
   const seen = await polledTask(call);
-  const result = isModern && statusOf(seen, true) === "completed" ? { result: resultOf(ctx, seen, true) } : {};
-  return { ...taskOf(seen, isModern), ...result };
+  const task = taskOf(seen, isModern);
+  if (!isModern || statusOf(seen, true) !== "completed") return task;
+  return { ...task, result: { resultType: "complete", ...resultOf(ctx, seen, true) } };
 }
 
 /** Answers `tasks/update`: no task asks its client for anything. */

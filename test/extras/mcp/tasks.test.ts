@@ -45,7 +45,7 @@ describe("calls of tools as tasks", () => {
     stop.abort();
     await polling;
     expect(result).to.deep.include({ taskId, resultType: "complete", statusMessage: "succeeded" });
-    expect(result.result).to.deep.include({ content: [{ type: "text", text: "the end" }] });
+    expect(result.result).to.deep.include({ resultType: "complete", content: [{ type: "text", text: "the end" }] });
     expect(result.ttlMs).to.be.a("number");
     expect(result).not.to.have.property("pollIntervalMs");
     expect(new Set(polled.map(({ status }) => status))).to.eql(new Set([200]));
