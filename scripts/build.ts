@@ -24,7 +24,6 @@ const BROTLI_QUALITY = 9;
 const LICENSES = {
   htm: ["LICENSE"],
   preact: ["LICENSE"],
-  "swagger-ui-dist": ["LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt"],
   uplot: ["LICENSE"],
 };
 /** The file that `bin` of package.json names, below src and dist. */

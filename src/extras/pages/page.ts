@@ -21,7 +21,7 @@ export interface Page {
   /** Origins of pages that may show it in a frame; no others, not even ours. */
   readonly frames?: readonly string[];
   /** Where images may come from beside this server. */
-  readonly images?: "data:" | "blob:";
+  readonly images?: "blob:";
 }
 
 /** Answers with a page: what all pages have in common, and its own. */

@@ -43,12 +43,11 @@ function replyHome(ctx: Context): void {
   ctx.vary("Accept");
   if (!prefersHtml(ctx.get("Accept"))) throw new ProblemError("not-found");
   const body = html`
-    <main class="card">
+    <main class="card home">
       <h1>Paihao</h1>
-      <p class="detail">Slow work behind HTTP, with a place in line for everyone who waits.</p>
-      <p class="actions"><a href="${linkTo(ctx, "/dashboard")}">Dashboard</a> <a href="${linkTo(ctx, "/docs")}">API reference</a> <a href="${linkTo(ctx, "/v1/queues")}">Queues</a></p>
-      <p class="actions"><button id="form" type="button" hidden>Form a line</button></p>
-      <p id="told" class="told" role="status"></p>
+      <p class="detail">Slow work behind HTTP. Whoever submits a task gets a number, sees their exact place in line, and collects the result.</p>
+      <p class="actions"><a class="button" href="${linkTo(ctx, "/dashboard")}">Dashboard</a> <a class="button" href="${linkTo(ctx, "/docs")}">API reference</a> <a class="button" href="${linkTo(ctx, "/v1/queues")}">Queues as JSON</a></p>
+      <div id="lines"></div>
     </main>`;
   replyPage(ctx, { title: "Paihao", style: "card.css", script: "home.js", body });
 }
@@ -74,13 +73,11 @@ function showRefusal(ctx: Context, { status }: ProblemError): boolean {
   return true;
 }
 
-/** Answers with the API reference, in which people can also try the API. */
+/** Answers with the API reference, which its script makes of the description at /openapi.json. */
 function replyDocs(ctx: Context): void {
   const body = html`
-    <nav class="swagger-ui" aria-label="Paihao"><p class="wrapper"><a class="link" href="${linkTo(ctx, "/")}">Paihao</a></p></nav>
     <div id="docs" data-has-keys="${String(accessOf(ctx).key !== "off")}"><noscript>This page needs JavaScript. The API description is also at <a href="${linkTo(ctx, "/openapi.json")}">/openapi.json</a>.</noscript></div>`;
-  // The icons in the style sheet of Swagger UI are data: images.
-  replyPage(ctx, { title: "API · Paihao", style: "docs.css", script: "docs.js", images: "data:", body });
+  replyPage(ctx, { title: "API · Paihao", style: "docs.css", script: "docs.js", body });
 }
 
 function reply(ctx: Context, asset: Asset | undefined): void {

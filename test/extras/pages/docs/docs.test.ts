@@ -26,7 +26,7 @@ describe("the documentation page", () => {
       "default-src 'none'",
       "script-src 'self'",
       "style-src 'self'",
-      "img-src 'self' data:",
+      "img-src 'self'",
       "connect-src 'self'",
     ]) {
       expect(policy.split("; ")).to.include(directive);
@@ -54,14 +54,15 @@ describe("the documentation page", () => {
     try {
       const page = await browser.newPage();
       await page.goto(`${guarded.url}/docs`);
-      const queue = page.locator("[data-path='/v1/queues/checked/requests']");
+      const queue = page.getByText("Submit to the queue checked");
       await page.getByText("With an API key").waitFor();
       expect(await queue.count()).to.equal(0);
-      await page.locator("button.authorize").first().click();
-      await page.locator("#auth-bearer-value").fill(String(keys.as("ann").Authorization).replace("Bearer ", ""));
-      await page.locator(".auth-container button.authorize").first().click();
-      await queue.waitFor({ state: "attached" });
-      await page.locator(".auth-container button", { hasText: "Logout" }).first().click();
+      await page.getByLabel("API key").fill(String(keys.as("ann").Authorization).replace("Bearer ", ""));
+      await page.getByRole("button", { name: "Show my queues" }).click();
+      await queue.click();
+      await page.getByText(`curl -i -X POST "${guarded.url}/v1/queues/checked/requests"`).waitFor();
+      await page.getByText('-H "Authorization: Bearer $PAIHAO_KEY"').waitFor();
+      await page.getByRole("button", { name: "Remove the key" }).click();
       await queue.waitFor({ state: "detached" });
     } finally {
       await browser.close();

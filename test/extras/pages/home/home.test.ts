@@ -32,13 +32,16 @@ describe("the page at the root", function () {
     expect([page.headers.vary, other.headers.vary].every((names) => /\bAccept\b/.test(String(names)))).to.equal(true);
   });
 
-  it("forms a line with the shipped handler, and opens the page of its last task beside", async function () {
+  it("shows the lines, how to join one, and forms one with the shipped handler, whose last page opens beside", async function () {
     if (browser === undefined) return this.skip();
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(server.url);
     const button = page.getByRole("button", { name: "Form a line" });
     await button.waitFor();
+    await page.getByText("0 running, 0 waiting; a new one starts at once").waitFor();
+    const curl = `curl -i ${server.url}/v1/queues/default/requests -H 'Content-Type: application/json' -d '{"seconds":3}'`;
+    await page.getByText(curl, { exact: true }).waitFor();
     expect(await axeFindings(page)).to.deep.equal([]);
     const opened = context.waitForEvent("page");
     await button.click();
@@ -46,20 +49,25 @@ describe("the page at the root", function () {
     await last.waitForURL("**/v1/requests/*");
     await last.getByRole("heading", { name: "Place in line" }).waitFor();
     expect((await server.send("/v1/queues/default")).json.waiting).to.be.at.least(10);
+    await page.getByText(/1 running, 1\d waiting/).waitFor();
     expect(await page.getByRole("link", { name: "The last one" }).getAttribute("href")).to.equal(
       new URL(last.url()).pathname,
     );
     await context.close();
   });
 
-  it("has no such button where keys are needed", async function () {
+  it("shows no queue where keys are needed, but those of the key of this tab", async function () {
     if (browser === undefined) return this.skip();
-    const keyed = await startServer({ HANDLERS: shippedHandlersDir, ...testKeys({ ada: ["submit"] }).env });
+    const keys = testKeys({ ada: ["submit"] });
+    const keyed = await startServer({ HANDLERS: shippedHandlersDir, ...keys.env });
     const page = await browser.newPage();
-    const asked = page.waitForResponse("**/v1/queues/default");
     await page.goto(keyed.url);
-    expect((await asked).status()).to.equal(401);
+    await page.getByText("This server has API keys: sign in").waitFor();
     expect(await page.getByRole("button").count()).to.equal(0);
+    const key = String(keys.as("ada").Authorization).replace("Bearer ", "");
+    await page.evaluate(`sessionStorage.setItem("paihao.key", "${key}")`);
+    await page.reload();
+    await page.getByRole("button", { name: "Form a line" }).waitFor();
     await page.close();
     await keyed.stop();
   });
