@@ -63,6 +63,21 @@ describe("paihao gateway", function () {
     expect(said()).not.to.include("key-of-the-model");
   });
 
+  it("tells clients of OpenAI's API and of Ollama's own what went wrong as they read it", async () => {
+    const upstream = await startModelServer();
+    stops.push(upstream.stop);
+    const { url } = await start([upstream.url, "--speaks", "openai"]);
+    const openai = await ask(url, "dies");
+    const { error } = (await openai.json()) as { error: { message: string } };
+    expect([openai.status, openai.headers.get("x-should-retry")]).to.deep.equal([502, "false"]);
+    expect(error.message).to.include("may have been carried out");
+    const ollama = await fetch(`${url}/api/chat`, {
+      method: "POST",
+      body: JSON.stringify({ model: "dies", stream: false }),
+    });
+    expect([ollama.status, await ollama.json()]).to.deep.equal([502, { error: error.message }]);
+  });
+
   it("says that its port is taken, by the name of the option", async () => {
     const upstream = await startModelServer();
     stops.push(upstream.stop);

@@ -33,6 +33,7 @@ export async function startModelServer({ port = 0, tokenMs = 20 } = {}): Promise
   let headers: IncomingMessage["headers"] = {};
   const server = createServer(async (req, res) => {
     headers = req.headers;
+    if (req.method === "OPTIONS") return void res.writeHead(204).end();
     if (req.method === "GET") return json(res, 200, modelsOf(req.url ?? ""));
     const chunks: Buffer[] = [];
     for await (const chunk of req) chunks.push(chunk as Buffer);
@@ -42,8 +43,10 @@ export async function startModelServer({ port = 0, tokenMs = 20 } = {}): Promise
       count[res.writableFinished ? "finished" : "aborted"] += 1;
     });
     const status = /^error-(\d+)$/.exec(question.model ?? "")?.[1];
-    if (status !== undefined) return json(res, Number(status), { error: { message: "as asked", type: "test" } });
-    await (req.url?.startsWith("/api/") ? answerAsOllama : answerAsOpenai)(question, res, tokenMs);
+    const isOllama = req.url?.startsWith("/api/") === true;
+    const error = isOllama ? "as asked" : { message: "as asked", type: "test" };
+    if (status !== undefined) return json(res, Number(status), { error });
+    await (isOllama ? answerAsOllama : answerAsOpenai)(question, res, tokenMs);
   });
   server.listen(port, "127.0.0.1");
   await once(server, "listening");

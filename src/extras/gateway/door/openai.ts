@@ -21,11 +21,15 @@ function errorOf({ status, document }: ReplyProblem): { readonly error: Readonly
   return { error: { message, type: kind, code, param: null, ...more } };
 }
 
+/** Whether a path is of Ollama's own API, which has lines of JSON as its streams, and errors that are texts. */
+const isOllama = (path: string): boolean => path.startsWith("/api/");
+
 /** Answers with a problem in this form. */
 export function writeError(ctx: Context, problem: ReplyProblem): void {
+  const { error } = errorOf(problem);
   ctx.status = problem.status;
   ctx.type = "application/json";
-  ctx.body = JSON.stringify(errorOf(problem));
+  ctx.body = JSON.stringify({ error: isOllama(ctx.req.url ?? "") ? error.message : error });
 }
 
 /** The members of a body that say how it is to be answered. */
@@ -33,9 +37,9 @@ interface Asked {
   readonly stream?: unknown;
 }
 
-/** Whether the answer to a request will be an event stream: below `/api/`, Ollama's own API answers with lines of JSON. */
+/** Whether the answer to a request will be an event stream. */
 export function isStreamed(path: string, accept: string, body: unknown): boolean {
-  if (path.startsWith("/api/")) return false;
+  if (isOllama(path)) return false;
   const asked = typeof body === "object" && body !== null ? (body as Asked).stream === true : false;
   return asked || /(?:^|,)\s*text\/event-stream\s*(?:;|,|$)/i.test(accept);
 }
