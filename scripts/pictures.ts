@@ -1,5 +1,5 @@
 /**
- * `npm run pictures`: takes the README's pictures of the dashboard, light and dark, from `paihao demo`, and prints what the dashboard weighs
+ * `npm run pictures`: takes the README's pictures, light and dark: of the dashboard and a task from `paihao demo`, and of a gateway; it prints what the dashboard weighs
  * and when a processor that is four times slower has painted it. `-- --minutes N` is how long it runs first (5), `-- --all FOLDER` takes every view, wide and narrow.
  */
 import { spawn } from "node:child_process";
@@ -15,6 +15,7 @@ import { eventually } from "../test/shared/eventually.ts";
 import { weigh } from "../test/shared/page-weight.ts";
 import { reservePort } from "../test/shared/ports.ts";
 import { ROOT } from "../test/shared/root.ts";
+import { takeGateway } from "./gateway-picture.ts";
 
 /** A name of a picture, and its address. */
 type Views = Readonly<Record<string, string>>;
@@ -78,6 +79,7 @@ try {
       { "task-page": `/v1/requests/${await behind(8)}/status` },
       { "": 720 },
     );
+    await takeGateway(browser, join(ROOT, "docs/images"));
   }
   const page = await browser.newPage({ baseURL: url });
   const { requests, bytes, paintMs } = await weigh(page, "/dashboard", ".plot canvas", 4);

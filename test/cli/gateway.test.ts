@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { expect } from "chai";
 import { type CliProcess, runCli, startCli } from "../helpers/cli.ts";
-import { startModelServer } from "../helpers/http/model-server.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
+import { startModelServer } from "../shared/model-server.ts";
 import { reservePort } from "../shared/ports.ts";
 
 describe("paihao gateway", function () {
