@@ -2,16 +2,14 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { messageOf } from "../../errors.ts";
 import { giveUp } from "../../handler/intents.ts";
-import { type HeaderField, keptOfUpstream } from "../../handler/result-headers.ts";
+import type { HeaderField } from "../../handler/result-headers.ts";
 import type { TaskContext } from "../../handler/task-context.ts";
 import { Deadline } from "../../net/deadline.ts";
 import { answeredWith, inSpanOf, requestSpan } from "../../trace/tracing.ts";
 import { noteTarget } from "./circuit-breakers.ts";
+import { taskHeaders } from "./headers.ts";
 import type { GatewayMethod, StoredRequest } from "./request.ts";
 import { NoAnswer, type Upstream } from "./upstream.ts";
-
-/** The name of this server in Via (RFC 9110 §7.6.3). */
-const VIA = "paihao";
 
 /** What forwarding needs. */
 export interface Forwarder {
@@ -67,21 +65,16 @@ export class Exchange {
 
   /** Sends the request; resolves with the head of the response. */
   async ask({ head, body }: StoredRequest, headers: Record<string, string>): Promise<IncomingMessage> {
-    const { method, path, from } = head;
-    const via = `${from.version} ${VIA}`;
+    const { method, path } = head;
     try {
       const { upstream } = this.#forwarder;
       return await inSpanOf(this.#task, requestSpan(method, upstream.target), async (traceHeaders, note) => {
         const answer = await upstream.send({
           ...{ method, path, signal: this.#deadline.signal, socket: this.#socket },
           headers: {
-            ...headers,
-            via: headers.via === undefined ? via : `${headers.via}, ${via}`,
+            ...taskHeaders(head, headers),
             "x-request-id": this.#task.id,
             ...traceHeaders,
-            ...(from.address === undefined ? {} : { "x-forwarded-for": from.address }),
-            ...(from.proto === undefined ? {} : { "x-forwarded-proto": from.proto }),
-            ...(from.host === undefined ? {} : { "x-forwarded-host": from.host }),
             ...ofKey(this.#forwarder.key),
           },
           body: body.length > 0 ? body : undefined,
@@ -143,18 +136,6 @@ export class Exchange {
 
 function ofKey(key: HeaderField | undefined): Record<string, string> {
   return key ? { [key[0].toLowerCase()]: key[1] } : {};
-}
-
-/** The headers of a response that the result keeps, and our own. */
-export function answerHeaders(answer: IncomingMessage): Headers {
-  const headers = new Headers();
-  const fields: HeaderField[] = [];
-  for (let i = 0; i < answer.rawHeaders.length; i += 2) {
-    fields.push([answer.rawHeaders[i] ?? "", answer.rawHeaders[i + 1] ?? ""]);
-  }
-  for (const [name, value] of keptOfUpstream(fields)) headers.append(name, value);
-  headers.append("via", `${answer.httpVersion} ${VIA}`);
-  return headers;
 }
 
 /**

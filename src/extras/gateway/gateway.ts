@@ -17,8 +17,8 @@ import { quotedUrl } from "../../redact.ts";
 import { HEADED_TYPE } from "../../task.ts";
 import { noteTarget } from "./circuit-breakers.ts";
 import { type DoorOptions, type DoorSettings, doorSettings } from "./door/options.ts";
-import { answerHeaders, Exchange, type Forwarder, isFirst, unanswered } from "./exchange.ts";
-import { forwardedHeaders, forwardList } from "./headers.ts";
+import { Exchange, type Forwarder, isFirst, unanswered } from "./exchange.ts";
+import { answerHeaders, forwardedHeaders, forwardList } from "./headers.ts";
 import {
   GATEWAY_METHODS,
   type GatewayMethod,

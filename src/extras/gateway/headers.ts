@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { type HeaderField, isHopByHop, namedByConnection } from "../../handler/result-headers.ts";
+import { type HeaderField, isHopByHop, keptOfUpstream, namedByConnection } from "../../handler/result-headers.ts";
+import type { RequestHead } from "./request.ts";
 
 /** The name of this server in Via (RFC 9110 §7.6.3). */
 const VIA = "paihao";
@@ -115,13 +116,6 @@ function isSecret(name: string): boolean {
 /** Whether a name (lower case) says how a request arrived; a door sets these itself. */
 const OF_ARRIVAL = /^(?:forwarded$|x-forward|x-real-ip$|proxy(?:-|$))/;
 
-/** How a request reached this server. */
-interface Origin {
-  readonly address?: string | undefined;
-  readonly proto?: string | undefined;
-  readonly host?: string | undefined;
-}
-
 /**
  * The headers of a request at a door as the API gets them: in raw case and order, without those of the connection, and those that say how
  * it arrived, which are set.
@@ -131,7 +125,7 @@ interface Origin {
  */
 export function requestFields(
   { rawHeaders, httpVersion }: IncomingMessage,
-  options: { host: string; from: Origin; drop: ReadonlySet<string>; add: readonly HeaderField[] },
+  options: { host: string; from: Partial<RequestHead["from"]>; drop: ReadonlySet<string>; add: readonly HeaderField[] },
 ): HeaderField[] {
   const { host, from, drop, add } = options;
   const replaced = new Set(add.map(([name]) => name.toLowerCase()));
@@ -145,6 +139,26 @@ export function requestFields(
   if (from.host !== undefined) fields.push(["X-Forwarded-Host", from.host]);
   fields.push(["Via", `${httpVersion} ${VIA}`], ...add);
   return fields;
+}
+
+/** The headers of a stored request as the API gets them. @param forwarded as {@link forwardedHeaders} returns them */
+export function taskHeaders({ from }: RequestHead, forwarded: Record<string, string>): Record<string, string> {
+  const via = `${from.version} ${VIA}`;
+  return {
+    ...forwarded,
+    via: forwarded.via === undefined ? via : `${forwarded.via}, ${via}`,
+    ...(from.address === undefined ? {} : { "x-forwarded-for": from.address }),
+    ...(from.proto === undefined ? {} : { "x-forwarded-proto": from.proto }),
+    ...(from.host === undefined ? {} : { "x-forwarded-host": from.host }),
+  };
+}
+
+/** The headers of the API's answer to a stored request that the result keeps, and our own. */
+export function answerHeaders({ rawHeaders, httpVersion }: IncomingMessage): Headers {
+  const headers = new Headers();
+  for (const [name, value] of keptOfUpstream(fieldsOf(rawHeaders))) headers.append(name, value);
+  headers.append("via", `${httpVersion} ${VIA}`);
+  return headers;
 }
 
 /** The headers of the API's answer as a caller gets them: in raw case and order, without those of the connection. */

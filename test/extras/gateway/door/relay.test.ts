@@ -1,5 +1,6 @@
 import { EventEmitter, once } from "node:events";
 import { expect } from "chai";
+import { onHangUp } from "../../../../src/extras/gateway/door/relay-request.ts";
 import { type RawApi, type Relay, startApi, startRelay, Wire } from "./relaying.ts";
 
 describe("a relayed request", () => {
@@ -143,5 +144,36 @@ describe("a relayed request", () => {
     await once(caller.socket, "end");
     expect(caller.text).to.match(/^HTTP\/1.1 403 No\r\n[\s\S]*Connection: close\r\n\r\nno$/);
     expect(await relay.ended()).to.deep.equal({ how: "whole", status: 403 });
+  });
+
+  it("of an upgrade is cut when it is aborted", async () => {
+    const { api, relay, caller } = await scene((wire) => {
+      void wire
+        .until("\r\n\r\n")
+        .then(() => wire.write("HTTP/1.1 101 Switch\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nfirst"));
+    });
+    caller.write("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n");
+    await caller.until("first");
+    const ends = [once(caller.socket, "end"), once(api.sockets[0] as EventEmitter, "end")];
+    relay.abort();
+    expect(await relay.ended()).to.deep.equal({ how: "aborted" });
+    await Promise.all(ends);
+  });
+
+  it("that waits behind a body hears its caller hang up", async () => {
+    const heard = new EventEmitter();
+    const { relay, caller, api } = await scene(() => undefined, {
+      before: async ({ socket }) => {
+        const gone = new Promise<void>((resolve) => void onHangUp(socket, resolve));
+        heard.emit("waits");
+        await gone;
+      },
+    });
+    const waits = once(heard, "waits");
+    caller.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9000000\r\n\r\n");
+    await waits;
+    caller.socket.write(Buffer.alloc(900_000), () => caller.socket.resetAndDestroy());
+    expect(await relay.ended()).to.deep.equal({ how: "left" });
+    expect(api.sockets).to.have.length(0);
   });
 });
