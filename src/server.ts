@@ -139,7 +139,8 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       const options = { ...config, extensions, security, idSecret: secret };
       const app = config.role === "worker" ? createHealthApp(api, options) : createApp(api, options);
       servers.push(new HttpServer(app, { ...config, port: config.port, log, stopping, closing }));
-      const checks = (host: string) => answering(api, { ...options, servedHosts: servedHostsOn(host, config) });
+      const checks = (host: string, setting: string) =>
+        answering(api, { ...options, servedHosts: servedHostsOn(host, config, setting) });
       if (config.role !== "worker")
         doors.push(...extensions.flatMap((extension) => extension.doors?.(api, checks) ?? []));
       servers.push(...doors.map(({ server }) => server));

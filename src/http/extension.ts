@@ -21,9 +21,9 @@ export interface ApiExtension extends DescribedExtension, TimelineSource {
   readonly around?: Middleware;
   /**
    * Further servers of a process that accepts tasks.
-   * @param answering what every request of theirs passes, too, if they listen on this address
+   * @param answering what every request of theirs passes, too, if they listen on this address; `setting` is what names it, for errors
    */
-  doors?(api: Api, answering: (host: string) => AnswerRequest): readonly Door[];
+  doors?(api: Api, answering: (host: string, setting: string) => AnswerRequest): readonly Door[];
 }
 
 /** A further server. */

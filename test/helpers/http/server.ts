@@ -37,6 +37,8 @@ export type LogLine = Readonly<Record<string, unknown>>;
 export interface TestServer {
   readonly url: string;
   readonly prefix: string;
+  /** Its further servers, in words. */
+  readonly doors: readonly string[];
   /** What it has logged so far. */
   readonly log: readonly LogLine[];
   send(path: string, sent?: Sent): Promise<Answer>;
@@ -87,6 +89,7 @@ export async function startServer(
   return {
     url,
     prefix: variables.KEY_PREFIX,
+    doors: running.doors,
     log,
     send,
     post,

@@ -20,7 +20,7 @@ import { type DoorParts, pathOf, Visit } from "./visit.ts";
 /** What a door needs. */
 type Needed = Pick<DoorParts, "api" | "breakers" | "gateway" | "door"> & {
   /** What every request passes first, on an address. */
-  answering(host: string): AnswerRequest;
+  answering(host: string, setting: string): AnswerRequest;
 };
 
 const DOOR_METHODS = [...GATEWAY_METHODS, "OPTIONS"] as const;
@@ -34,7 +34,7 @@ export function openDoor({ api, breakers, gateway, door, answering }: Needed): O
   const stopping = new AbortController();
   const closing = new AbortController();
   const parts: DoorParts = {
-    ...{ api, breakers, gateway, door, waiting: new Set(), served: new Set() },
+    ...{ api, breakers, gateway, door, stopping: stopping.signal, waiting: new Set(), served: new Set() },
     holds: new Holds(api.engine, api.engine.queues.settings(queue), api.log),
     watchers: new Watchers(watchedTasks(api.engine)),
   };
@@ -45,7 +45,8 @@ export function openDoor({ api, breakers, gateway, door, answering }: Needed): O
   closing.signal.addEventListener("abort", () => callAll(parts.served));
 
   const host = door.host ?? api.host;
-  const answer = answering(host);
+  const setting = `listen of the gateway ${queue}`;
+  const answer = answering(host, setting);
   const upgrades = new WeakSet<IncomingMessage>();
   const routes = routesOf(parts);
   const app = newKoa(api);
@@ -60,7 +61,7 @@ export function openDoor({ api, breakers, gateway, door, answering }: Needed): O
   const handle = app.callback();
   const server = new HttpServer(app, {
     ...{ host, port: door.port, log: api.log, stopping, closing, maxConnections: api.maxConnections },
-    setting: `listen of the gateway ${queue}`,
+    setting,
     // A body of any size may arrive, at any pace.
     limits: { requestMs: 0 },
     forwards: {

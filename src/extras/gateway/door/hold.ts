@@ -1,10 +1,9 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Engine } from "../../../engine/engine.ts";
 import type { QueueSettings } from "../../../engine/settings.ts";
 import type { Submission } from "../../../engine/tasks/submission.ts";
 import type { SubmissionVerdict } from "../../../engine/tasks/submit.ts";
-import type { Inspection } from "../../../engine/watch/inspect.ts";
 import type { Subscription } from "../../../engine/watch/notices.ts";
-import { reasonOf } from "../../../errors.ts";
 import type { Logger } from "../../../log.ts";
 import { type Answer, isOutcome } from "../../../task.ts";
 
@@ -13,8 +12,8 @@ const LOOKS = { parts: 3, everyMs: 5000 } as const;
 /** How long the end of a turn is told again while the store is away, ms: its presence ends it at last. */
 const TELL_MS = { again: 500, atMost: 60_000 } as const;
 
-/** What has become of a turn that is waited for: it is called, under a fence; or it no longer waits, and why, null if it is unknown. */
-export type Call = { readonly fence: string } | { readonly gone: Inspection | null };
+/** What has become of a turn that is waited for: it is called, or it no longer waits. */
+export type Call = "called" | "gone";
 
 /** The turns that this process takes for callers whose connections it holds. It looks at all of them at once, which keeps them. */
 export class Holds {
@@ -68,6 +67,9 @@ export class Hold {
   /** The last call that nobody has waited for yet. */
   #call: Call | undefined;
   #fence = "";
+  /** Until it is answered, a look could not tell a turn that is not stored yet from one that is gone. */
+  #submission: Promise<SubmissionVerdict> | undefined;
+  #isSubmitted = false;
   #isLooking = false;
   #looksAgain = false;
   #isOver = false;
@@ -81,7 +83,7 @@ export class Hold {
     });
   }
 
-  /** Fires when a turn that was called is over without its caller: ended by an operator, or too long. Its reason is the task, or null. */
+  /** Fires when a turn that was called is over without its caller: ended by an operator, or too long. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
@@ -93,14 +95,22 @@ export class Hold {
 
   /** @throws ProblemError store-unavailable, store-full */
   async submit(submission: Submission): Promise<SubmissionVerdict> {
-    const { engine, settings } = this.#of;
-    await this.#listening.ready;
-    const verdict = await engine.submitter.submit(submission, settings, true);
-    if (verdict.fence !== undefined) this.#called(verdict.fence);
+    this.#submission = this.#submit(submission);
+    const verdict = await this.#submission;
+    this.#isSubmitted = true;
+    if (verdict.verdict !== "new" && verdict.verdict !== "replay") this.#release();
+    else if (verdict.fence !== undefined) this.#called(verdict.fence);
+    // What has happened meanwhile; and of a repetition, whose first answer was lost, whether the turn has begun.
+    else if (this.#looksAgain || verdict.verdict === "replay") this.look();
     return verdict;
   }
 
-  /** Resolves when the turn is called, or no longer waits. */
+  async #submit(submission: Submission): Promise<SubmissionVerdict> {
+    await this.#listening.ready;
+    return await this.#of.engine.submitter.submit(submission, this.#of.settings, true);
+  }
+
+  /** Resolves when the turn is called, or no longer waits: its caller has left, or it is over. */
   called(): Promise<Call> {
     const known = this.#call;
     this.#call = undefined;
@@ -110,16 +120,11 @@ export class Hold {
     });
   }
 
-  /** The turn as it is now; null if that cannot be known. */
-  async place(): Promise<Inspection | null> {
-    return await this.#of.engine.inspector.inspect(this.#task.id, { result: false }).catch(() => null);
-  }
-
   /** Reads the turn, which keeps it; while it is being read, once more afterwards. */
   look(): void {
     if (this.#isOver) return;
-    this.#looksAgain = this.#isLooking;
-    if (!this.#isLooking) void this.#look();
+    this.#looksAgain = this.#isLooking || !this.#isSubmitted;
+    if (!this.#looksAgain) void this.#look();
   }
 
   async #look(): Promise<void> {
@@ -128,7 +133,7 @@ export class Hold {
       const attends = () => !this.#isOver;
       const seen = await this.#of.engine.inspector.inspect(this.#task.id, { result: false, attends });
       if (this.#isOver) return;
-      if (seen === null || isOutcome(seen.state)) this.#gone(seen);
+      if (seen === null || isOutcome(seen.state)) this.#gone();
       else if (seen.state === "running" && seen.fence !== null) this.#called(seen.fence);
     } catch (error) {
       // The store is away: the next look comes soon, and until then whoever is served is served.
@@ -143,13 +148,12 @@ export class Hold {
     // A look that began before it was given back may still see the turn before.
     if (this.#isOver || Number(fence) <= Number(this.#fence)) return;
     this.#fence = fence;
-    this.#tell({ fence });
+    this.#tell("called");
   }
 
-  #gone(seen: Inspection | null): void {
+  #gone(): void {
     this.#release();
-    this.#lost.abort(seen);
-    this.#tell({ gone: seen });
+    this.#lost.abort();
   }
 
   #tell(call: Call): void {
@@ -159,9 +163,13 @@ export class Hold {
     else this.#call = call;
   }
 
-  /** The turn was not used, since the API could not be reached: its caller keeps its place, and is called again. @throws ProblemError store-unavailable */
+  /** The turn was not used, since the API could not be reached: its caller keeps its place, and is called again. Never rejects. */
   async giveBack(): Promise<void> {
-    await this.#of.engine.call("release", { ...this.#lease, unbegun: true });
+    const release = { ...this.#lease, unbegun: true };
+    await this.#insist(
+      () => this.#of.engine.call("release", release),
+      () => !this.#isOver,
+    );
     this.look();
   }
 
@@ -185,24 +193,28 @@ export class Hold {
     return { ...this.#task, fence: this.#fence };
   }
 
-  /** Tells the store that the turn is over, again while the store is away: what it frees is somebody else's. */
   async #end(tell: () => Promise<unknown>): Promise<void> {
     if (this.#isOver) return;
     this.#release();
+    // One that has left before the store has its turn would otherwise be forgotten by the store only with its presence.
+    await this.#submission?.catch(() => undefined);
     const deadline = performance.now() + TELL_MS.atMost;
+    if (await this.#insist(tell, () => performance.now() < deadline)) return;
+    const { id, queue } = this.#task;
+    this.#of.log.warn({ id, queue }, "door: could not end a turn; it ends when its presence does");
+  }
+
+  /** Tells the store what frees a turn, again while the store is away and there is a reason to. Returns whether it has been told. */
+  async #insist(tell: () => Promise<unknown>, hasReason: () => boolean): Promise<boolean> {
     for (;;) {
       try {
         await tell();
-        return;
+        return true;
       } catch (error) {
-        if (performance.now() > deadline) {
-          const { id, queue } = this.#task;
-          const reason = reasonOf(error);
-          this.#of.log.warn({ id, queue, reason }, "door: could not end a turn; it ends when its presence does");
-          return;
-        }
+        this.#of.log.debug({ err: error }, "door: could not tell the store about a turn");
+        if (!hasReason()) return false;
       }
-      await new Promise((resolve) => setTimeout(resolve, TELL_MS.again));
+      await delay(TELL_MS.again);
     }
   }
 
@@ -210,5 +222,6 @@ export class Hold {
     this.#isOver = true;
     this.#listening.stop();
     this.#released();
+    this.#tell("gone");
   }
 }

@@ -6,7 +6,7 @@ import type { ReplyProblem } from "../../../http/route.ts";
 import { placeWords } from "../../../words/place.ts";
 
 /** From when on a stream that waits is told its place, how often at most, and how often at least, ms. */
-export const AHEAD = { afterMs: 2000, atLeastMs: 10_000 } as const;
+export const AHEAD = { afterMs: 2000, atMostMs: 1000, atLeastMs: 10_000 } as const;
 
 /** Longest error of the API that is passed on in an event, bytes. */
 const ERROR_BYTES = 65_536;
@@ -47,8 +47,10 @@ export function isStreamed(path: string, accept: string, body: unknown): boolean
 /** An event stream that begins before its turn: it tells the place in line in comments, which clients skip. */
 export class Ahead {
   readonly #response: ServerResponse;
+  #words = "waiting";
   #told = "";
-  #toldAt = 0;
+  #toldAt = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
 
   /** @param fields of the head, names and values in turn */
   constructor(response: ServerResponse, fields: readonly string[]) {
@@ -59,13 +61,26 @@ export class Ahead {
     ]);
   }
 
-  /** Tells the place, if it has changed or has not been told for a while. @param seen null if the place is not known at the moment */
-  tell(seen: Pick<Inspection, "ahead" | "eta"> | null): void {
-    const words = seen ? placeWords(seen.ahead ?? 0, seen.eta) : this.#told;
-    if (words === this.#told && performance.now() - this.#toldAt < AHEAD.atLeastMs) return;
-    this.#told = words;
+  /** Tells the place, now and again until `rest`. @param seen absent: it is not known at the moment */
+  tell(seen?: Pick<Inspection, "ahead" | "eta">): void {
+    if (seen) this.#words = placeWords(seen.ahead ?? 0, seen.eta);
+    clearTimeout(this.#timer);
+    const pauseMs = this.#words === this.#told ? AHEAD.atLeastMs : AHEAD.atMostMs;
+    const leftMs = this.#toldAt + pauseMs - performance.now();
+    if (leftMs <= 0) this.#write();
+    else this.#timer = setTimeout(() => this.#write(), leftMs);
+  }
+
+  #write(): void {
+    this.#told = this.#words;
     this.#toldAt = performance.now();
-    this.#response.write(`: ${words}\n\n`);
+    this.#response.write(`: ${this.#words}\n\n`);
+    this.#timer = setTimeout(() => this.#write(), AHEAD.atLeastMs);
+  }
+
+  /** Tells nothing until `tell` is called again. */
+  rest(): void {
+    clearTimeout(this.#timer);
   }
 
   /** Ends the stream with a problem. */

@@ -19,7 +19,7 @@ import type { Gateway } from "../gateway.ts";
 import { requestFields } from "../headers.ts";
 import { isUnsafePath } from "../request.ts";
 import { originOf, unsafePath } from "../routes.ts";
-import type { Hold, Holds } from "./hold.ts";
+import type { Call, Hold, Holds } from "./hold.ts";
 import { AHEAD, Ahead, isStreamed } from "./openai.ts";
 import { type Relayed, relay } from "./relay.ts";
 import { ReadAhead } from "./relay-body.ts";
@@ -33,7 +33,9 @@ export interface DoorParts {
   readonly holds: Holds;
   readonly watchers: Watchers;
   readonly breakers: CircuitBreakers;
-  /** Called when the server begins to stop: those who wait leave. */
+  /** Fires when the server begins to stop: nobody is called any more. */
+  readonly stopping: AbortSignal;
+  /** Called then: those who wait leave. */
   readonly waiting: Set<() => void>;
   /** Called when the time for answers is over. */
   readonly served: Set<() => void>;
@@ -44,11 +46,10 @@ const READ_BODY = { bytes: 65_536, ms: 5000 } as const;
 /** Largest body in which `stream` is looked for, bytes. */
 const STREAMED_BODY_BYTES = 1024 ** 2;
 const UNAVAILABLE = 503;
+/** After this time another server may serve those whom this one, which stops, does not call any more, s. */
+const STOPPING_S = 1;
 /** What proxies log of a request whose caller has gone before an answer. */
 const GONE = 499;
-
-/** How a wait has ended: the turn is called, its caller has left, or it is refused. */
-type Waited = { readonly fence: string } | { readonly left: true } | { readonly refusal: ProblemError };
 
 /** One request at a door, from its arrival to the end of its answer. */
 export class Visit {
@@ -63,8 +64,8 @@ export class Visit {
   readonly #over = new AbortController();
   #hold: Hold | undefined;
   #hasLeft = false;
-  /** Ends the wait for the turn. */
-  #endWait: (waited: Waited) => void = () => undefined;
+  /** Why it waits no longer. */
+  #refusal: ProblemError | undefined;
   #ahead: Ahead | undefined;
 
   /** @param isUpgrade the server has handed over its connection */
@@ -106,15 +107,20 @@ export class Visit {
   #leave(): void {
     this.#hasLeft = true;
     void this.#hold?.leave();
-    this.#endWait({ left: true });
+  }
+
+  #refuse(code: ErrorCode, retryAfterS: number): void {
+    this.#refusal ??= new ProblemError(code, undefined, { retryAfterS });
+    void this.#hold?.leave();
   }
 
   async #takeTurn(): Promise<void> {
-    const { api, gateway, holds } = this.#parts;
+    const { api, gateway, holds, stopping } = this.#parts;
     const { queue } = gateway;
     const id: string = this.#ctx.state.requestId;
     const body = await this.#readBody();
     if (this.#hasLeft) return this.#gone();
+    if (stopping.aborted) throw new ProblemError("stopping", undefined, { retryAfterS: STOPPING_S });
     const request = { ...this.#described(), ...(body !== undefined && { body }) };
     const assembled = assembleSubmission(this.#ctx, api, {
       id,
@@ -127,14 +133,14 @@ export class Visit {
     try {
       const verdict = await hold.submit({ ...assembled, byDoor: true });
       checkAccepted(this.#ctx, assembled, verdict);
-      if (verdict.fence === undefined) this.#checkWait(verdict);
-      const isStream = isStreamed(this.#path, this.#ctx.get("Accept"), body);
-      for (;;) {
-        const waited = await this.#wait(hold, isStream);
-        if ("left" in waited) return this.#gone();
-        if ("refusal" in waited) throw waited.refusal;
-        if (await this.#use(hold)) return;
-      }
+      if (verdict.state === "waiting") this.#checkWait(verdict);
+      const isTold = this.#isTold(body);
+      do {
+        const call = await this.#wait(hold, isTold);
+        if (this.#hasLeft) return this.#gone();
+        if (this.#refusal) throw this.#refusal;
+        if (call === "gone") throw overProblem();
+      } while (!(await this.#use(hold)));
     } catch (error) {
       // Whether it was stored may be unknown.
       void hold.leave();
@@ -185,60 +191,59 @@ export class Visit {
     }
   }
 
-  /** Waits until the turn is called, and tells a stream meanwhile. */
-  async #wait(hold: Hold, isStream: boolean): Promise<Waited> {
-    const { door, waiting } = this.#parts;
-    const refuse = (code: ErrorCode, retryAfterS: number) => () => {
-      void hold.leave();
-      this.#endWait({ refusal: new ProblemError(code, undefined, { retryAfterS }) });
-    };
-    const stop = refuse("stopping", 1);
+  /** Whether it is told its place while it waits. */
+  #isTold(body: unknown): boolean {
+    const { req } = this.#ctx;
+    if (this.#parts.door.speaks !== "openai" || this.#isUpgrade || req.method === "HEAD") return false;
+    return isStreamed(this.#path, this.#ctx.get("Accept"), body);
+  }
+
+  /** Waits until the turn is called, or is not waited for any longer. */
+  async #wait(hold: Hold, isTold: boolean): Promise<Call> {
+    const { door, waiting, stopping } = this.#parts;
     const timers: NodeJS.Timeout[] = [];
     const after = (ms: number, call: () => void) =>
       timers.push(setTimeout(call, Math.max(0, this.#arrived + ms - performance.now())));
-    let stopTelling: () => void = () => undefined;
-    const waited = new Promise<Waited>((resolve) => {
-      this.#endWait = resolve;
-      if (this.#hasLeft) resolve({ left: true });
-      void hold.called().then((call) => resolve("fence" in call ? call : { refusal: overProblem() }));
-    });
+    const stop = () => this.#refuse("stopping", STOPPING_S);
     waiting.add(stop);
-    if (door.maxWaitMs !== undefined) after(door.maxWaitMs, refuse("line-too-long", UNKNOWN_PLACE_S));
-    if (isStream && door.speaks === "openai") {
+    // It may have stopped before.
+    if (stopping.aborted) stop();
+    if (door.maxWaitMs !== undefined) after(door.maxWaitMs, () => this.#refuse("line-too-long", UNKNOWN_PLACE_S));
+    let stopTelling: () => void = () => undefined;
+    if (isTold) {
       after(AHEAD.afterMs, () => {
-        stopTelling = this.#tellPlaces(hold);
+        stopTelling = this.#tellPlaces();
       });
     }
-    const how = await waited;
+    const call = await hold.called();
     for (const timer of timers) clearTimeout(timer);
     stopTelling();
     waiting.delete(stop);
-    return how;
+    return call;
   }
 
   /**
-   * Begins the answer of a stream that waits, and tells the place, on every change and now and then. Never rejects.
+   * Begins the answer of a stream that waits, and tells its place until that is ended. Never rejects.
    * @returns what ends it
    */
-  #tellPlaces(hold: Hold): () => void {
+  #tellPlaces(): () => void {
     const { watchers, gateway } = this.#parts;
-    let watch: Watch | undefined;
-    let isOver = false;
     this.#ctx.respond = false;
     this.#ahead ??= new Ahead(this.#ctx.res, this.#own(false).flat());
     const ahead = this.#ahead;
-    const pulse = setInterval(() => ahead.tell(watch?.seen ?? null), AHEAD.atLeastMs / 2);
+    let watch: Watch | undefined;
+    let isOver = false;
     const follow = async () => {
-      ahead.tell(await hold.place());
       watch = await watchers.watch({ id: this.#ctx.state.requestId, queue: gateway.queue });
-      if (isOver) watch.stop();
-      while (await watch.next()) if (watch.seen?.state === "waiting") ahead.tell(watch.seen);
+      do if (!isOver && watch.seen?.state === "waiting") ahead.tell(watch.seen);
+      while (!isOver && (await watch.next()));
+      watch.stop();
     };
-    // Without the store, only the pulse goes on.
-    follow().catch(() => undefined);
+    // While the store is away, only what is known is repeated.
+    follow().catch(() => isOver || ahead.tell());
     return () => {
       isOver = true;
-      clearInterval(pulse);
+      ahead.rest();
       watch?.stop();
     };
   }
@@ -276,7 +281,7 @@ export class Visit {
     const problem = this.#problemOf(relayed, hold);
     const { status, code, message, extensions } = problem;
     void hold.failed(message, code, problemResult({ ...problemDocument(code, message, extensions), status }));
-    if (!this.#ctx.res.headersSent || this.#ahead) throw problem;
+    if (!this.#isAnswered() || this.#ahead) throw problem;
   }
 
   /** Passes on a request that needs no turn. @throws ProblemError */
@@ -284,7 +289,12 @@ export class Visit {
     const relayed = await this.#relay(false);
     if (relayed.how === "whole") return;
     if (relayed.how === "left") return this.#gone();
-    if (!this.#ctx.res.headersSent) throw this.#problemOf(relayed, undefined);
+    if (!this.#isAnswered()) throw this.#problemOf(relayed, undefined);
+  }
+
+  /** Whether an answer has begun, perhaps on a connection that is an upgrade's and closed by now. */
+  #isAnswered(): boolean {
+    return this.#ctx.res.headersSent || this.#socket.destroyed;
   }
 
   /** Passes on the request, and the answer. */
@@ -312,7 +322,9 @@ export class Visit {
       ...(this.#isUpgrade && { upgrade: this.#socket }),
       ...(this.#ahead && { begun: Ahead.instead }),
     });
-    if (res.headersSent) this.#ctx.respond = false;
+    // The head of an upgrade is not the response's.
+    if (relayed.how === "whole") res.statusCode = relayed.status;
+    if (relayed.how === "whole" || this.#isAnswered()) this.#ctx.respond = false;
     return relayed;
   }
 

@@ -1,0 +1,53 @@
+import { expect } from "chai";
+import { eventually } from "../../../shared/eventually.ts";
+import { Api, openDoor, QUEUE, type TestDoor } from "./door.ts";
+
+describe("a door whose API is down", () => {
+  let api: Api;
+  let door: TestDoor;
+  beforeEach(async () => {
+    api = await Api.start();
+    door = await openDoor(api.url, { slots: 2 });
+  });
+  afterEach(async () => {
+    await door.stop();
+    await api.stop();
+  });
+  const resting = async () => (await door.server.send(`/v1/queues/${QUEUE}`)).json.resting;
+
+  it("keeps everybody's place while it cannot be reached, and calls them all when it can", async () => {
+    const { port } = api;
+    await api.stop();
+    const first = door.call("/1", { method: "POST", body: "x".repeat(100_000) });
+    const state = await eventually(async () => (await resting()) ?? false, 10_000);
+    expect(state.reason).to.equal("ECONNREFUSED");
+    const others = [2, 3, 4].map((n) => door.call(`/${n}`));
+    const { items } = await eventually(async () => {
+      const { json } = await door.server.send(`/v1/queues/${QUEUE}/waiting`);
+      return json.items.length >= 3 && json;
+    });
+    expect(items.length).to.be.within(3, 4);
+    expect((await door.line()).running, "probes one at a time").to.be.at.most(1);
+    api = await Api.start(port);
+    for (const { answer } of [first, ...others]) expect((await answer).text).to.equal("ok");
+    expect(api.asked.map(({ line }) => line).sort()).to.deep.equal(["GET /2", "GET /3", "GET /4", "POST /1"]);
+    expect(await resting()).to.equal(null);
+    await door.expectFree();
+  });
+
+  it("passes its 503 on, and rests after five", async () => {
+    const callers = [1, 2, 3, 4, 5, 6, 7].map((n) => door.call(`/hold/${n}`));
+    for (let n = 0; n < 5; n += 1) (await api.next()).response.writeHead(503).end("busy");
+    for (const caller of callers.slice(0, 5)) {
+      const { status, text, headers } = await caller.answer;
+      expect([status, text, headers["x-should-retry"]]).to.deep.equal([503, "busy", undefined]);
+    }
+    const sixth = await api.next();
+    // The sixth had been called before the fifth was answered.
+    await eventually(async () => (await resting()) !== null, 5000);
+    sixth.response.end("ok");
+    (await api.next()).response.end("ok");
+    for (const caller of callers.slice(5)) expect((await caller.answer).text).to.equal("ok");
+    await door.expectFree();
+  });
+});
