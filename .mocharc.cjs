@@ -43,6 +43,7 @@ const LONG = [
   "test/http/queues/orphans",
   "test/extras/groups/many",
   "test/extras/gateway/circuit-breaker",
+  "test/extras/gateway/door/processes",
   "test/extras/gateway/once",
   "test/http/live/events-many",
   "test/workers/sandbox/",
