@@ -37,8 +37,7 @@ export type LogLine = Readonly<Record<string, unknown>>;
 export interface TestServer {
   readonly url: string;
   readonly prefix: string;
-  /** Its further servers, in words. */
-  readonly doors: readonly string[];
+  readonly doors: Running["doors"];
   /** What it has logged so far. */
   readonly log: readonly LogLine[];
   send(path: string, sent?: Sent): Promise<Answer>;

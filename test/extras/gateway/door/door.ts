@@ -110,8 +110,7 @@ export async function openDoor(
 ): Promise<TestDoor> {
   const handler = defineGateway({ queue: QUEUE, target, listen: 0, ...options }) as unknown as Handler;
   const server = await startServer(env, { handlers: new Map([[handler.queue, handler]]) });
-  const [said = ""] = server.doors;
-  const port = Number(/:(\d+) passes/.exec(said)?.[1]);
+  const port = Number(new URL(server.doors[0]?.url ?? "").port);
   return { ...doorAt(port, server, headers), server, stop: (stopOptions) => server.stop(stopOptions) };
 }
 
