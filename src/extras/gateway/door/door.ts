@@ -12,10 +12,11 @@ import { type Route, SUBMIT } from "../../../http/route.ts";
 import { HttpServer } from "../../../http/server/server.ts";
 import { GATEWAY_METHODS, isUnsafePath } from "../request.ts";
 import { storeRequest, unsafePath } from "../routes.ts";
+import { pathOf } from "./described.ts";
 import { Holds } from "./hold.ts";
 import { writeError } from "./openai.ts";
 import { DoorRequest, DoorResponse, responseTo } from "./relay-request.ts";
-import { type DoorParts, pathOf, Visit } from "./visit.ts";
+import { type DoorParts, Visit } from "./visit.ts";
 
 /** What a door needs. */
 type Needed = Pick<DoorParts, "api" | "breakers" | "gateway" | "door"> & {

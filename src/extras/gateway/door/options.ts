@@ -19,7 +19,7 @@ export interface DoorOptions {
 }
 
 /** The names of {@link DoorOptions}. */
-export const DOOR_OPTIONS = [
+const DOOR_OPTIONS = [
   "listen",
   "direct",
   "maxWait",

@@ -5,7 +5,7 @@ import { jsonAnswer, problemResult } from "../../../engine/tasks/result.ts";
 import type { SubmissionVerdict } from "../../../engine/tasks/submit.ts";
 import type { Watch } from "../../../engine/watch/watch.ts";
 import type { Watchers } from "../../../engine/watch/watchers.ts";
-import { type ErrorCode, ProblemError } from "../../../errors.ts";
+import { ProblemError } from "../../../errors.ts";
 import type { HeaderField } from "../../../handler/result-headers.ts";
 import type { Api } from "../../../http/api.ts";
 import { pendingRetryAfterS, UNKNOWN_PLACE_S } from "../../../http/headers/retry-after.ts";
@@ -14,13 +14,15 @@ import { accessOf } from "../../../http/request/access.ts";
 import { assembleSubmission } from "../../../http/submit/submission.ts";
 import { checkAccepted } from "../../../http/submit/submit.ts";
 import { SUBMIT_DEFAULTS } from "../../../wire/submission.ts";
-import type { CircuitBreakers, TargetState } from "../circuit-breakers.ts";
+import type { CircuitBreakers } from "../circuit-breakers.ts";
 import type { Gateway } from "../gateway.ts";
 import { requestFields } from "../headers.ts";
 import { isUnsafePath } from "../request.ts";
 import { originOf, unsafePath } from "../routes.ts";
+import { described, lookAtBody, pathOf } from "./described.ts";
 import type { Call, Hold, Holds } from "./hold.ts";
 import { AHEAD, Ahead, isStreamed } from "./openai.ts";
+import { malformedProblem, overProblem, problemOf, stoppingProblem, targetOf } from "./outcome.ts";
 import { type Relayed, relay } from "./relay.ts";
 import { ReadAhead } from "./relay-body.ts";
 import { malformed, onHangUp } from "./relay-request.ts";
@@ -41,13 +43,6 @@ export interface DoorParts {
   readonly served: Set<() => void>;
 }
 
-/** Largest body that `by` and `label` get, bytes, and how long it is waited for at most, ms. */
-const READ_BODY = { bytes: 65_536, ms: 5000 } as const;
-/** Largest body in which `stream` is looked for, bytes. */
-const STREAMED_BODY_BYTES = 1024 ** 2;
-const UNAVAILABLE = 503;
-/** After this time another server may serve those whom this one, which stops, does not call any more, s. */
-const STOPPING_S = 1;
 /** What proxies log of a request whose caller has gone before an answer. */
 const GONE = 499;
 
@@ -80,14 +75,14 @@ export class Visit {
 
   /** Answers it. @throws ProblemError if nothing of an answer has been written */
   async serve(): Promise<void> {
-    const { door, gateway, served } = this.#parts;
+    const { api, door, gateway, served } = this.#parts;
     const { req } = this.#ctx;
     const stop = () => this.#over.abort();
     const unlisten = onHangUp(this.#socket, () => this.#leave());
     served.add(stop);
     try {
       const flaw = malformed(req);
-      if (flaw !== undefined) throw refusedRequest(flaw);
+      if (flaw !== undefined) throw malformedProblem(flaw);
       // Only below a path there is something that `..` could lead out of.
       if (gateway.upstream.target.pathname !== "/" && isUnsafePath(this.#path)) throw unsafePath();
       if (door.isDirect(req.method ?? "", this.#path)) await this.#pass();
@@ -95,8 +90,9 @@ export class Visit {
     } catch (error) {
       this.#body.stop();
       if (!this.#ahead) throw error;
-      const { status, code, message, extensions } =
-        error instanceof ProblemError ? error : new ProblemError("internal", undefined, { cause: error });
+      const isExpected = error instanceof ProblemError;
+      if (!isExpected) api.log.error({ err: error, queue: gateway.queue }, "door: unexpected error; it ends a stream");
+      const { status, code, message, extensions } = isExpected ? error : new ProblemError("internal");
       this.#ahead.fail({ status, document: problemDocument(code, message, extensions) });
     } finally {
       unlisten();
@@ -109,24 +105,23 @@ export class Visit {
     void this.#hold?.leave();
   }
 
-  #refuse(code: ErrorCode, retryAfterS: number): void {
-    this.#refusal ??= new ProblemError(code, undefined, { retryAfterS });
+  #refuse(refusal: ProblemError): void {
+    this.#refusal ??= refusal;
     void this.#hold?.leave();
   }
 
   async #takeTurn(): Promise<void> {
-    const { api, gateway, holds, stopping } = this.#parts;
+    const { api, gateway, door, holds, stopping } = this.#parts;
     const { queue } = gateway;
     const id: string = this.#ctx.state.requestId;
-    const body = await this.#readBody();
+    const body = this.#isUpgrade ? undefined : await lookAtBody(this.#ctx, this.#body, door);
     if (this.#hasLeft) return this.#gone();
-    if (stopping.aborted) throw new ProblemError("stopping", undefined, { retryAfterS: STOPPING_S });
-    const request = { ...this.#described(), ...(body !== undefined && { body }) };
+    if (stopping.aborted) throw stoppingProblem();
     const assembled = assembleSubmission(this.#ctx, api, {
       id,
       handler: gateway,
       options: { ...SUBMIT_DEFAULTS, presenceMs: holds.presenceMs },
-      checked: { input: "null", mediaType: "application/json", value: request },
+      checked: { input: "null", mediaType: "application/json", value: described(this.#ctx, this.#path, body) },
     });
     const hold = holds.add({ id, queue });
     this.#hold = hold;
@@ -134,7 +129,7 @@ export class Visit {
       const verdict = await hold.submit({ ...assembled, byDoor: true });
       checkAccepted(this.#ctx, assembled, verdict);
       if (verdict.state === "waiting") this.#checkWait(verdict);
-      const isTold = this.#isTold(body);
+      const isTold = this.#isTold(body?.value);
       do {
         const call = await this.#wait(hold, isTold);
         if (this.#hasLeft) return this.#gone();
@@ -146,36 +141,6 @@ export class Visit {
       void hold.leave();
       throw error;
     }
-  }
-
-  /** The body, parsed, if something depends on it and it is JSON that is not too long. */
-  async #readBody(): Promise<unknown> {
-    const { speaks, readsBody } = this.#parts.door;
-    const most = speaks === "openai" ? STREAMED_BODY_BYTES : READ_BODY.bytes;
-    const isJson = /^application\/(?:.+\+)?json\b/i.test(this.#ctx.get("Content-Type"));
-    if (this.#isUpgrade || !isJson || !(readsBody || speaks === "openai")) return undefined;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), READ_BODY.ms);
-    });
-    const bytes = await Promise.race([this.#body.whole(most), late]);
-    clearTimeout(timer);
-    try {
-      return bytes && JSON.parse(bytes.toString("utf8"));
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** The request as `by` and `label` get it. */
-  #described() {
-    const { method = "GET", headers } = this.#ctx.req;
-    const { sentIn = "" } = accessOf(this.#ctx);
-    // The usual label needs no header.
-    const shown = Object.entries(this.#parts.door.readsBody ? headers : {}).flatMap(([name, value]) =>
-      value === undefined || name === sentIn ? [] : [[name, String(value)] as const],
-    );
-    return { method, path: this.#path, headers: Object.fromEntries(shown), from: originOf(this.#ctx) };
   }
 
   /** @throws ProblemError line-too-long if the wait is estimated to be longer than it may be */
@@ -204,11 +169,12 @@ export class Visit {
     const timers: NodeJS.Timeout[] = [];
     const after = (ms: number, call: () => void) =>
       timers.push(setTimeout(call, Math.max(0, this.#arrived + ms - performance.now())));
-    const stop = () => this.#refuse("stopping", STOPPING_S);
+    const stop = () => this.#refuse(stoppingProblem());
     waiting.add(stop);
     // It may have stopped before.
     if (stopping.aborted) stop();
-    if (door.maxWaitMs !== undefined) after(door.maxWaitMs, () => this.#refuse("line-too-long", UNKNOWN_PLACE_S));
+    const tooLong = () => this.#refuse(new ProblemError("line-too-long", undefined, { retryAfterS: UNKNOWN_PLACE_S }));
+    if (door.maxWaitMs !== undefined) after(door.maxWaitMs, tooLong);
     let stopTelling: () => void = () => undefined;
     if (isTold) {
       after(AHEAD.afterMs, () => {
@@ -278,7 +244,7 @@ export class Visit {
       void hold.leave();
       return this.#gone();
     }
-    const problem = this.#problemOf(relayed, hold);
+    const problem = problemOf(relayed, hold.lost.aborted);
     const { status, code, message, extensions } = problem;
     void hold.failed(message, code, problemResult({ ...problemDocument(code, message, extensions), status }));
     if (!this.#isAnswered() || this.#ahead) throw problem;
@@ -289,7 +255,7 @@ export class Visit {
     const relayed = await this.#relay(false);
     if (relayed.how === "whole") return;
     if (relayed.how === "left") return this.#gone();
-    if (!this.#isAnswered()) throw this.#problemOf(relayed, undefined);
+    if (!this.#isAnswered()) throw problemOf(relayed, false);
   }
 
   /** Whether an answer has begun, perhaps on a connection that is an upgrade's and closed by now. */
@@ -348,51 +314,4 @@ export class Visit {
     this.#body.stop();
     this.#socket.destroy();
   }
-
-  /** What a caller is told whose request has no whole answer. */
-  #problemOf(relayed: Exclude<Relayed, { how: "whole" | "left" }>, hold: Hold | undefined): ProblemError {
-    if (relayed.how === "aborted") {
-      const code = hold?.lost.aborted ? "turn-over" : "stopping";
-      return new ProblemError(code, MAY_HAVE, { extensions: { mayHaveBeenCarriedOut: true }, headers: NOT_AGAIN });
-    }
-    const mayHave = relayed.how !== "refused";
-    const isLate = relayed.how !== "broke-off" && relayed.timedOut;
-    return new ProblemError(
-      isLate ? "answer-timeout" : "no-answer",
-      `${mayHave ? MAY_HAVE : "The request was not sent."} (${relayed.reason})`,
-      {
-        extensions: { mayHaveBeenCarriedOut: mayHave },
-        ...(mayHave && { headers: NOT_AGAIN }),
-      },
-    );
-  }
-}
-
-const MAY_HAVE = "The request may have been carried out.";
-/** Some clients repeat any such answer, and the request would be carried out twice. */
-const NOT_AGAIN = { "X-Should-Retry": "false" };
-
-/** The refusal of a request whose turn is over before it was called: canceled by an operator, or not kept in time. */
-const overProblem = () => new ProblemError("turn-over", "The request was not sent.", { retryAfterS: 1 });
-
-function refusedRequest(detail: string): ProblemError {
-  return new ProblemError("invalid-parameter", detail, { headers: { Connection: "close" } });
-}
-
-/** What a request has shown of the API; undefined for nothing. */
-function targetOf(relayed: Relayed): TargetState | undefined {
-  if (relayed.how === "whole") {
-    const { status } = relayed;
-    return { state: status === UNAVAILABLE ? "down" : "up", reason: `status ${status}`, repeatable: false };
-  }
-  if (relayed.how === "refused") return { state: "down", reason: relayed.reason, repeatable: true };
-  if (relayed.how === "left" || relayed.how === "aborted") return undefined;
-  return { state: "unclear", reason: relayed.reason, repeatable: false };
-}
-
-/** The path and query of a target in origin form or absolute form, byte for byte. */
-export function pathOf(target: string): string {
-  const rest = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(.*)$/is.exec(target)?.[1];
-  if (rest === undefined) return target;
-  return rest.startsWith("/") ? rest : `/${rest}`;
 }
