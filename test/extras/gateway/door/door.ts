@@ -54,13 +54,20 @@ export class Api {
   }
 
   /** The next request that it is asked, or has been asked since the last call. */
-  async next(): Promise<Asked> {
+  next(): Promise<Asked> {
     const at = this.#taken;
     this.#taken += 1;
-    return await eventually(
-      () => this.asked[at] ?? Promise.reject(new Error(`it was asked ${this.asked.length} times`)),
-      WAIT_MS,
-    );
+    return this.#first(() => this.asked[at]);
+  }
+
+  /** The first request with this method and path. */
+  came(line: string): Promise<Asked> {
+    return this.#first(() => this.asked.find((asked) => asked.line === line));
+  }
+
+  async #first(look: () => Asked | undefined): Promise<Asked> {
+    const seen = () => look() ?? Promise.reject(new Error(`it was asked ${this.asked.map(({ line }) => line).join()}`));
+    return await eventually(seen, WAIT_MS);
   }
 
   /** Answers an upgrade as given. */
