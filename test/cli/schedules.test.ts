@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { runCli } from "../helpers/cli.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { eventually } from "../shared/eventually.ts";
 
 describe("paihao schedules", function () {
   this.timeout(60_000);
@@ -22,6 +23,10 @@ describe("paihao schedules", function () {
     expect((await paihao("resume", "nightly", "--json")).stdout).to.equal(made.stdout);
     const { stdout: id } = await paihao("run", "nightly");
     await server.until(id.trim(), "succeeded");
+    expect((await paihao("history", "nightly")).stderr).to.equal("nightly has not been due yet\n");
+    await paihao("set", "often", "default", '{"n":1}', "--every", "1s");
+    const past = /^\S+(?: \S+)?\tsucceeded\toften~\d{8}T\d{6}Z$/m;
+    await eventually(async () => past.test((await paihao("history", "often")).stdout));
     expect((await paihao("delete", "nightly")).code).to.equal(0);
     expect((await paihao("run", "nightly")).code, "unknown").to.equal(3);
     expect((await paihao("set", "x", "default", "--every", "soon")).code, "wrong").to.equal(2);

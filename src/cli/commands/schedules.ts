@@ -28,6 +28,7 @@ export function schedulesCommand(): Command {
     .addCommand(pauseCommand("pause", "submit nothing for a schedule", true))
     .addCommand(pauseCommand("resume", "go on with a paused schedule; what fell due meanwhile is left out", false))
     .addCommand(runCommand())
+    .addCommand(historyCommand())
     .addCommand(deleteCommand());
 }
 
@@ -100,7 +101,7 @@ function pauseCommand(name: string, summary: string, paused: boolean): Command {
     clientAction(async (options: ClientOptions, id: string) => {
       const connection = connectionTo(options);
       const found = await ask<Schedule>(connection, schedulePath(id));
-      const { id: _, declared: __, orphan: ___, next: ____, last: _____, ...sent } = found;
+      const { id: _, declared: __, orphan: ___, next: ____, last: _____, history: ______, ...sent } = found;
       report(await put(connection, id, { ...sent, paused }), options);
       return undefined;
     }),
@@ -117,6 +118,28 @@ function runCommand(): Command {
       const task = await ask<Pending>(connectionTo(options), `${schedulePath(id)}/run`, request);
       if (options.json) printJson(task);
       else print(plain(task.id));
+      return undefined;
+    }),
+  );
+}
+
+const PAST: readonly Column<Schedule["history"][number]>[] = [
+  { title: "DUE", value: ({ at }) => moment(at) },
+  { title: "OUTCOME", value: ({ state }) => state ?? "not ended" },
+  { title: "TASK", value: ({ id, state }) => (NO_TASK.has(state) ? null : id), cut: { where: "middle", min: 12 } },
+];
+const NO_TASK: ReadonlySet<string | null> = new Set(["skipped", "missed", "refused"]);
+
+function historyCommand(): Command {
+  return clientCommand("history <id>", "show what became of the latest due times", [
+    "paihao schedules history nightly",
+    "paihao schedules history nightly --json",
+  ]).action(
+    clientAction(async (options: ClientOptions, id: string) => {
+      const { history } = await ask<Schedule>(connectionTo(options), schedulePath(id));
+      if (options.json) for (const past of history) printJsonLine(past);
+      else if (history.length > 0) printTable(PAST, history);
+      else note(`${id} has not been due yet`);
       return undefined;
     }),
   );

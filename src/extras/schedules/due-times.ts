@@ -125,6 +125,8 @@ export interface DueNow {
   readonly due: readonly number[];
   /** The latest one that is left out; null for none. */
   readonly leftOutMs: number | null;
+  /** Those that were missed and are not submitted any more, the latest ones, in order. */
+  readonly missedMs: readonly number[];
   /** The first one that is not due yet; null if there is none. */
   readonly nextMs: number | null;
 }
@@ -134,7 +136,8 @@ export function dueNow(times: DueTimes, missed: (typeof MISSED)[number], positio
   const { afterMs, retry, goneMs, nowMs } = position;
   const nextMs = times.after(Math.max(afterMs, nowMs));
   // What was refused for the moment is tried again until the next due time, however old it is by then.
-  if (retry && nowMs < retry.untilMs) return { due: times.between(retry.atMs - 1, nowMs), leftOutMs: null, nextMs };
+  if (retry && nowMs < retry.untilMs)
+    return { due: times.between(retry.atMs - 1, nowMs), leftOutMs: null, missedMs: [], nextMs };
   const fromMs = retry ? Math.max(afterMs, retry.untilMs - 1) : afterMs;
   const missedToMs = Math.min(nowMs, Math.max(fromMs, nowMs - MISSED_MS, goneMs));
   const [old = null] = times.latest(fromMs, missedToMs, 1);
@@ -142,8 +145,13 @@ export function dueNow(times: DueTimes, missed: (typeof MISSED)[number], positio
     ...(old === null || missed === "skip" ? [] : missed === "once" ? [old] : missedTimes(times, fromMs, missedToMs)),
     ...times.between(Math.max(fromMs, missedToMs), nowMs),
   ];
-  return { due, leftOutMs: missed === "skip" ? old : null, nextMs };
+  const all = old === null || missed === "all" ? [] : times.latest(fromMs, missedToMs, MAX_TOLD + 1);
+  const missedMs = missed === "once" ? all.slice(0, -1) : all.slice(-MAX_TOLD);
+  return { due, leftOutMs: missed === "skip" ? old : null, missedMs, nextMs };
 }
+
+/** How many missed due times are told of, the latest. */
+const MAX_TOLD = 20;
 
 /** Each missed due time, or the latest ones. Looking back takes much longer than forward. */
 function missedTimes(times: DueTimes, fromMs: number, toMs: number): number[] {

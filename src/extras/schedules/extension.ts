@@ -1,4 +1,5 @@
 import type { Extension } from "../../extension.ts";
+import { missedFaults } from "./missed.ts";
 import { scheduleRoutes } from "./routes.ts";
 import { Schedules } from "./schedules.ts";
 import { schedulesPart } from "./store.ts";
@@ -15,6 +16,7 @@ export const schedulesExtension: Extension = {
       role: async (engine) => {
         const schedules = new Schedules({ engine, handlers, log });
         await schedules.synchronize();
+        engine.incidents.add(() => missedFaults(schedules));
         const late = engine.metrics.gauges.add(
           "paihao_schedule_late_seconds",
           "How long the first due time of a schedule has waited to be submitted, 0 if none is due",

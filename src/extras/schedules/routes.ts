@@ -23,7 +23,7 @@ import { oneParameter, readParameter, wrongParameter } from "../../wire/request.
 import { type Definition, isScheduleId, readDefinition, SCHEDULE_ID, taskIdOf } from "./definition.ts";
 import { DueTimes } from "./due-times.ts";
 import type { Schedules } from "./schedules.ts";
-import type { ScheduleRow } from "./verbs.ts";
+import type { PastTime, ScheduleRow } from "./verbs.ts";
 import type { Schedule, Schedules as SchedulePage } from "./wire.ts";
 
 const PATH = "/v1/schedules/:id";
@@ -220,7 +220,11 @@ export function scheduleDocument(row: ScheduleRow, last: Schedule["last"], nowMs
   const times = new DueTimes(definition, createdMs);
   const next = paused || orphan ? [] : times.between(Math.max(nowMs, afterMs), Number.POSITIVE_INFINITY, SHOWN);
   const shown = { declared, orphan, next: next.map((ms) => timestamp(ms)), last };
-  return { id, ...definition, paused, ...shown };
+  return { id, ...definition, paused, ...shown, history: row.history.map((past) => pastTime(id, past)) };
+}
+
+function pastTime(id: string, { atMs, state }: PastTime): Schedule["history"][number] {
+  return { id: taskIdOf(id, atMs), at: timestamp(atMs), state: state === "submitted" ? null : state };
 }
 
 /** The latest due time of a schedule, and what became of it. */

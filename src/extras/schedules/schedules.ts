@@ -91,6 +91,21 @@ export class Schedules {
     return this.verbs.tickSchedules(this.#tag, { ...given, queues: this.#queues, declared: this.declared });
   }
 
+  /** Takes some due times whose tasks may have ended. */
+  openRuns(limit: number) {
+    return this.verbs.openRuns(this.#tag, { limit });
+  }
+
+  /** Notes how the task of a due time has ended. */
+  endRun(run: Parameters<typeof VERBS.endRun.write>[0]) {
+    return this.verbs.endRun(this.#tag, run);
+  }
+
+  /** Those whose latest due times were missed or refused in the last hour. */
+  missed() {
+    return this.verbs.missedSchedules(this.#tag, {});
+  }
+
   step(step: Parameters<typeof VERBS.stepSchedule.write>[0]) {
     return this.verbs.stepSchedule(this.#tag, step);
   }

@@ -8,6 +8,21 @@ const SCHEDULE_KEYS = {
   schedules: ["schedules", "zset", "all schedules: score = 0, for pages in the order of their ids"],
   schedule: ["sd:<schedule>", "hash", "a schedule, see SCHEDULE_FIELDS"],
   scheduleTimes: ["scheduleTimes", "zset", "those that have a next due time: score = that, ms"],
+  scheduleHistory: [
+    "sh:<schedule>",
+    "list",
+    "what became of its latest due times, newest first: the due time (ms), a space, the state; capped",
+  ],
+  scheduleRuns: [
+    "scheduleRuns",
+    "zset",
+    "due times whose tasks have not ended, as far as known: schedule, a space, due time: score = when to look again, ms",
+  ],
+  scheduleMissed: [
+    "scheduleMissed",
+    "zset",
+    "those whose latest due times were missed or refused: score = since when, ms",
+  ],
   scheduleDeclared: ["scheduleDeclared", "zset", "those that handlers declare: score = until when that counts, ms"],
   scheduleTicks: [
     "scheduleTicks",
@@ -26,9 +41,10 @@ const SCHEDULE_FIELDS = {
   created: ["created", "when it was made, ms"],
   revision: ["revision", "when it was last made, changed, paused or resumed, ms; always later than before"],
   after: ["after", "the latest due time that is done with, ms: it never goes back"],
-  at: ["at", "the latest due time that was submitted, skipped or refused, ms"],
-  state: ["state", "what became of that: submitted, skipped or refused"],
+  at: ["at", "the latest due time that was submitted, skipped, missed or refused, ms"],
+  state: ["state", "what became of that: submitted, skipped, missed or refused"],
   task: ["task", "the task submitted last for a due time"],
+  missed: ["missed", "how many due times were missed last, at most 20, a space, and the latest of them, ms"],
   retryUntil: [
     "retryUntil",
     "that due time was refused for the moment, and is tried again until this one, ms; 0 for no end",
@@ -42,6 +58,10 @@ export const SCHEDULE = {
   scheduleHoldMs: 10_000,
   /** A schedule is never held for longer, ms. */
   scheduleLongestHoldMs: 60_000,
+  /** How many of its due times a schedule remembers. */
+  scheduleHistory: 20,
+  /** For how long it is told that a schedule has missed due times, ms, unless the next one is submitted. */
+  scheduleMissedMs: 3_600_000,
   /** For how long the declaration of a process counts, ms. */
   scheduleDeclaredMs: 15_000,
   /** An answer has no further schedule once those before are this long. */

@@ -4,9 +4,10 @@ import { refusalOf } from "../../http/submit/refusal.ts";
 import { taskLinks } from "../../http/task/links.ts";
 import type { Logger } from "../../log.ts";
 import { Loop, type Role } from "../../loop.ts";
-import { isOutcome } from "../../task.ts";
+import { isOutcome, type State } from "../../task.ts";
 import { type Definition, taskIdOf } from "./definition.ts";
 import { DueTimes, dueNow } from "./due-times.ts";
+import { dueText, missedText } from "./missed.ts";
 import type { Schedules } from "./schedules.ts";
 import { SCHEDULE } from "./store.ts";
 import type { DueState, ScheduleRow } from "./verbs.ts";
@@ -35,6 +36,8 @@ interface TickerParts {
 type Verdict =
   | { readonly state: DueState; readonly task: string }
   | { readonly laterMs: number; readonly reason: string };
+
+const outcomeIn = (state: State | undefined) => (state !== undefined && isOutcome(state) ? state : null);
 
 /** Submits the tasks of schedules when they are due. Every process has one: whoever comes first takes a schedule for a while. */
 export class ScheduleTicker implements Role {
@@ -79,6 +82,7 @@ export class ScheduleTicker implements Role {
       if (look.status === "rejected")
         log.warn({ schedule: rows[n]?.id, reason: reasonOf(look.reason) }, "schedules: a look failed; trying again");
     }
+    await this.#noteEnds();
     // What was taken may be due again at once.
     if (unknown.length > 0 || rows.length > 0) return 1;
     return nextMs === null ? undefined : Math.max(1, nextMs - nowMs);
@@ -92,14 +96,26 @@ export class ScheduleTicker implements Role {
     const times = new DueTimes(definition, row.createdMs);
     const untilMs = retryUntilMs === 0 ? Number.POSITIVE_INFINITY : retryUntilMs;
     const retry = last && untilMs !== null ? { atMs: last.atMs, untilMs } : null;
-    const { due, leftOutMs, nextMs } = dueNow(times, definition.missed, { afterMs, retry, goneMs, nowMs });
-    const step = { id, state: "", task: "", atMs: null, retryUntilMs: null, holdMs: 0 } as const;
+    const { due, leftOutMs, missedMs, nextMs } = dueNow(times, definition.missed, { afterMs, retry, goneMs, nowMs });
+    const step = { id, state: "", task: "", missedMs: [], atMs: null, retryUntilMs: null, holdMs: 0 } as const;
     let { heldMs, task } = row;
     if (leftOutMs !== null || due.length === 0) {
-      const skipped = leftOutMs === null ? {} : { afterMs: leftOutMs, atMs: leftOutMs, state: "skipped" as const };
+      const missed = leftOutMs === null ? {} : { afterMs: leftOutMs, atMs: leftOutMs, state: "missed" as const };
       const holdMs = due.length > 0 ? SCHEDULE.scheduleHoldMs : 0;
-      heldMs = await schedules.step({ ...step, heldMs, afterMs, nextMs: due[0] ?? nextMs, holdMs, ...skipped });
+      heldMs = await schedules.step({
+        ...step,
+        heldMs,
+        afterMs,
+        missedMs,
+        nextMs: due[0] ?? nextMs,
+        holdMs,
+        ...missed,
+      });
     }
+    if (missedMs.length > 0) this.#tellMissed(row, definition, missedText(missedMs.length, missedMs.at(-1) ?? 0));
+    // Its last chance has passed.
+    else if (last && retry && nowMs >= retry.untilMs)
+      this.#tellMissed(row, definition, `refused until the next one: ${dueText(last.atMs)}`);
     for (const [n, atMs] of due.entries()) {
       if (heldMs === 0) return;
       const verdict = await this.#submit(id, definition, atMs, task);
@@ -112,7 +128,7 @@ export class ScheduleTicker implements Role {
         // Every second, perhaps for hours: told once.
         if (retry === null) log.warn({ schedule: id, reason: verdict.reason }, REFUSED);
         const again = { state: "refused", nextMs: atMs, retryUntilMs: nextMs ?? 0, holdMs } as const;
-        await schedules.step({ ...step, heldMs, afterMs, atMs, ...again });
+        await schedules.step({ ...step, missedMs: n === 0 ? missedMs : [], heldMs, afterMs, atMs, ...again });
         return;
       }
       task = verdict.task || task;
@@ -120,6 +136,7 @@ export class ScheduleTicker implements Role {
       heldMs = await schedules.step({
         ...step,
         ...verdict,
+        missedMs: n === 0 && leftOutMs === null ? missedMs : [],
         heldMs,
         afterMs: atMs,
         atMs,
@@ -127,6 +144,27 @@ export class ScheduleTicker implements Role {
         holdMs,
       });
     }
+  }
+
+  #tellMissed({ id }: ScheduleRow, definition: Definition, what: string): void {
+    const { log } = this.#parts;
+    log.warn({ schedule: id, queue: definition.queue }, `schedules: due times of ${id} were missed: ${what}`);
+    this.#note(id, definition, what);
+  }
+
+  #note(id: string, { queue }: Definition, what: string): void {
+    void this.#parts.engine.events.note({ kind: "schedule-missed", queue, detail: `${id}: ${what}` });
+  }
+
+  /** Notes how the tasks of due times have ended: their results may be deleted long before the next one. */
+  async #noteEnds(): Promise<void> {
+    const { schedules, engine } = this.#parts;
+    const runs = await schedules.openRuns(MAX_TAKEN);
+    const seen = runs.map(async ({ id, atMs }) => {
+      const task = await engine.inspector.inspect(taskIdOf(id, atMs), { result: false });
+      if (task === null || isOutcome(task.state)) await schedules.endRun({ id, atMs, state: outcomeIn(task?.state) });
+    });
+    await Promise.all(seen);
   }
 
   /** Submits the task of a due time. @param before the task of the due time before; "" for none */
@@ -150,6 +188,7 @@ export class ScheduleTicker implements Role {
       const status = error instanceof ProblemError ? error.status : 0;
       if (status !== 429 && status !== 503) {
         log.error({ ...line, reason }, "schedules: the task of a due time was refused; the schedule goes on");
+        this.#note(schedule, definition, `refused: ${dueText(atMs)}`);
         return { state: "refused", task: "" };
       }
       const retryAfterS = error instanceof ProblemError ? (error.retryAfterS ?? 0) : 0;

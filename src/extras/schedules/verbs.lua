@@ -14,6 +14,25 @@ local function is_live(call, id)
   return till >= call.now and till <= call.now + C.scheduleDeclaredMs
 end
 
+-- Notes what became of a due time, in place of what was noted before.
+local function note_past(call, id, at, state)
+  local key, text = K.scheduleHistory(call, id), whole(at) .. ' ' .. state
+  for n, known in ipairs(redis.call('LRANGE', key, 0, -1)) do
+    if string.match(known, '^%d+') == whole(at) then return redis.call('LSET', key, n - 1, text) end
+  end
+  redis.call('LPUSH', key, text)
+  redis.call('LTRIM', key, 0, C.scheduleHistory - 1)
+end
+
+local function history_of(call, id)
+  local history = {}
+  for n, known in ipairs(redis.call('LRANGE', K.scheduleHistory(call, id), 0, -1)) do
+    local at, state = string.match(known, '^(%d+) (.*)$')
+    history[n] = { atMs = tonumber(at), state = state }
+  end
+  return history
+end
+
 local function row_of(call, id)
   local definition, declared, paused, created, after, at, state, task, retry_until, held, revision = unpack(redis.call(
     'HMGET', K.schedule(call, id), D.definition, D.declared, D.paused, D.created, D.after, D.at, D.state, D.task, D.retryUntil, D.held,
@@ -28,6 +47,7 @@ local function row_of(call, id)
     createdMs = tonumber(created),
     revision = tonumber(revision),
     afterMs = tonumber(after),
+    history = history_of(call, id),
     last = at and { atMs = tonumber(at), state = state } or cjson.null,
     task = task or '',
     retryUntilMs = tonumber(retry_until or nil) or cjson.null,
@@ -90,8 +110,9 @@ register('deleteSchedule', { 'allow-oom' }, function(call, asked)
   if not declared then return 'unknown' end
   if declared == '1' and is_live(call, id) then return 'declared' end
   if asked.revision and asked.revision ~= tonumber(revision) then return 'stale' end
-  redis.call('UNLINK', K.schedule(call, id))
-  for _, index in ipairs({ K.schedules(call), K.scheduleTimes(call), K.scheduleDeclared(call) }) do redis.call('ZREM', index, id) end
+  redis.call('UNLINK', K.schedule(call, id), K.scheduleHistory(call, id))
+  local indexes = { K.schedules(call), K.scheduleTimes(call), K.scheduleDeclared(call), K.scheduleMissed(call) }
+  for _, index in ipairs(indexes) do redis.call('ZREM', index, id) end
   return 'deleted'
 end)
 
@@ -169,6 +190,26 @@ register('tickSchedules', { 'allow-oom' }, function(call, asked)
   }
 end)
 
+-- How long after it was submitted the task of a due time is looked at, and how often at most and at least, ms.
+local RUN_MS, LONGEST_RUN_MS = 2000, 60000
+
+-- Notes what became of due times, and whether some were missed.
+local function note_times(call, id, asked)
+  local at, state, missed = asked.atMs, asked.state, asked.missedMs
+  for _, ms in ipairs(missed) do note_past(call, id, ms, 'missed') end
+  if at then note_past(call, id, at, state) end
+  if state == 'submitted' then
+    redis.call('ZADD', K.scheduleRuns(call), whole(call.now + RUN_MS), id .. ' ' .. whole(at))
+  end
+  if #missed > 0 or state == 'refused' then
+    local latest = missed[#missed] or at
+    redis.call('HSET', K.schedule(call, id), D.missed, #missed .. ' ' .. whole(latest))
+    redis.call('ZADD', K.scheduleMissed(call), call.now_text, id)
+  elseif state == 'submitted' then
+    redis.call('ZREM', K.scheduleMissed(call), id)
+  end
+end
+
 -- Notes what a look has done with a due time. What was submitted counts in any case; when it is due next only if the look still holds the
 -- schedule: otherwise it was changed, or another process has taken it. Returns until when the look holds it, 0 if it does not.
 register('stepSchedule', { 'allow-oom' }, function(call, asked)
@@ -177,6 +218,7 @@ register('stepSchedule', { 'allow-oom' }, function(call, asked)
   local after, known_at, held = unpack(redis.call('HMGET', key, D.after, D.at, D.held))
   if not after then return 0 end
   redis.call('HSET', key, D.after, whole(math.max(tonumber(after), asked.afterMs)))
+  note_times(call, id, asked)
   if at and at >= tonumber(known_at or 0) then redis.call('HSET', key, D.at, whole(at), D.state, asked.state) end
   if asked.task ~= '' then redis.call('HSET', key, D.task, asked.task) end
   if tonumber(held or 0) ~= asked.heldMs then return 0 end
@@ -197,4 +239,35 @@ register('stepSchedule', { 'allow-oom' }, function(call, asked)
   local until_ms = call.now + asked.holdMs
   redis.call('HSET', key, D.held, whole(until_ms))
   return until_ms
+end)
+
+-- Takes due times whose tasks may have ended: a process that dies leaves them to the others. The longer a task goes on, the more seldom it is
+-- looked at. Returns at most `limit` of them.
+register('openRuns', { 'allow-oom' }, function(call, asked)
+  local runs, key = {}, K.scheduleRuns(call)
+  for n, run in ipairs(redis.call('ZRANGEBYSCORE', key, '-inf', call.now_text, 'LIMIT', 0, asked.limit)) do
+    local id, at = string.match(run, '^(%S+) (%d+)$')
+    local pause = math.min(LONGEST_RUN_MS, math.max(RUN_MS, (call.now - tonumber(at)) / 4))
+    redis.call('ZADD', key, whole(call.now + pause), run)
+    runs[n] = { id = id, atMs = tonumber(at) }
+  end
+  return runs
+end)
+
+-- Notes how the task of a due time has ended. Returns nothing.
+register('endRun', { 'allow-oom' }, function(call, asked)
+  local id, at, state = asked.id, asked.atMs, asked.state
+  redis.call('ZREM', K.scheduleRuns(call), id .. ' ' .. whole(at))
+  if state and redis.call('EXISTS', K.scheduleHistory(call, id)) == 1 then note_past(call, id, at, state) end
+end)
+
+-- Returns the schedules whose latest due times were missed or refused in the last hour.
+register('missedSchedules', { 'no-writes' }, function(call)
+  local answer = {}
+  for n, id in ipairs(redis.call('ZRANGEBYSCORE', K.scheduleMissed(call), whole(call.now - C.scheduleMissedMs), '+inf')) do
+    local queue, missed, state = unpack(redis.call('HMGET', K.schedule(call, id), D.queue, D.missed, D.state))
+    local number, at = string.match(missed or '', '^(%d+) (%d+)$')
+    answer[n] = { id = id, queue = queue, missed = tonumber(number), atMs = tonumber(at), state = state }
+  end
+  return answer
 end)

@@ -1,4 +1,5 @@
 import { jsonVerb } from "../../store/library/verb.ts";
+import type { Outcome } from "../../task.ts";
 
 /** A schedule to be stored. */
 interface StoredSchedule {
@@ -29,6 +30,8 @@ export interface ScheduleRow {
   readonly afterMs: number;
   /** The latest due time that was submitted, skipped or refused. */
   readonly last: { readonly atMs: number; readonly state: DueState } | null;
+  /** The latest due times, newest first. */
+  readonly history: readonly PastTime[];
   /** The task submitted last for a due time; "" for none. */
   readonly task: string;
   /** Until when the last one, which was refused for the moment, is tried again; 0 for no end; null if it is not. */
@@ -37,8 +40,14 @@ export interface ScheduleRow {
   readonly heldMs: number;
 }
 
-/** What became of a due time. */
-export type DueState = "submitted" | "skipped" | "refused";
+/** What became of a due time: `skipped`, since the task of before had not ended; `missed`, since nobody could submit it in time. */
+export type DueState = "submitted" | "skipped" | "missed" | "refused";
+
+/** What became of a due time, later also of its task. */
+export interface PastTime {
+  readonly atMs: number;
+  readonly state: DueState | Outcome;
+}
 
 /** What a look has done with a due time, and when the schedule is due next. */
 interface Step {
@@ -52,6 +61,8 @@ interface Step {
   readonly state: DueState | "";
   /** The task that was submitted, "" for none. */
   readonly task: string;
+  /** Due times before that were missed, the latest ones, the oldest first. */
+  readonly missedMs: readonly number[];
   /** Null for none. */
   readonly nextMs: number | null;
   readonly retryUntilMs: number | null;
@@ -118,3 +129,29 @@ export const tickSchedules = jsonVerb<TickArgs, TickedSchedules>();
 
 /** Notes what a look has done; until when it still holds the schedule, 0 if it does not. */
 export const stepSchedule = jsonVerb<Step, number>();
+
+/** A due time whose task has not ended, as far as is known. */
+export interface OpenRun {
+  readonly id: string;
+  readonly atMs: number;
+}
+
+/** Takes some due times whose tasks may have ended since: nobody else looks at these for a while. */
+export const openRuns = jsonVerb<{ readonly limit: number }, readonly OpenRun[]>();
+
+/** Notes how the task of a due time has ended; null if it is not known any more. */
+export const endRun = jsonVerb<OpenRun & { readonly state: Outcome | null }, null>();
+
+/** The schedules whose latest due times were missed or refused in the last hour. */
+export const missedSchedules = jsonVerb<
+  object,
+  readonly {
+    readonly id: string;
+    readonly queue: string;
+    readonly state: DueState;
+    /** How many were missed last, at most 20; 0 if it was refused. */
+    readonly missed: number;
+    /** The latest of them. */
+    readonly atMs: number;
+  }[]
+>();

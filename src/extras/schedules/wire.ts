@@ -38,6 +38,9 @@ const members = {
 export const scheduleBody = z.strictObject(members);
 export type ScheduleBody = Document<typeof scheduleBody>;
 
+/** What becomes of a due time that gets no task. */
+const WITHOUT_TASK = ["skipped", "missed", "refused"] as const;
+
 export const schedule = z.object({
   ...members,
   id: text,
@@ -53,12 +56,27 @@ export const schedule = z.object({
       id: text.describe("The task of that time."),
       at: time.describe("The due time."),
       state: z
-        .enum([...STATES, "skipped", "refused"])
+        .enum([...STATES, ...WITHOUT_TASK])
         .nullable()
-        .describe("Of the task; `skipped`: missed, or the task of before had not ended; null: no longer known."),
+        .describe(
+          "Of the task; `skipped`: the task of before had not ended; `missed`: no process could submit it in time; null: no longer known.",
+        ),
     })
     .nullable()
     .describe("The latest due time."),
+  history: z
+    .array(
+      z.object({
+        id: text,
+        at: time,
+        state: z
+          .enum(["succeeded", "failed", "canceled", ...WITHOUT_TASK])
+          .nullable()
+          .describe("null: its task has not ended, as far as is known."),
+      }),
+    )
+    .max(20)
+    .describe("The latest due times, newest first."),
 });
 /** A schedule. */
 export type Schedule = Document<typeof schedule>;

@@ -236,7 +236,10 @@ end)
 
 -- Stores what is wrong as of a look, and adds events. Returns false if another process looks for incidents now.
 register('tellIncidents', { 'allow-oom' }, function(call, asked)
-  if redis.call('HGET', K.incidents(call), 'by') ~= asked.process then return false end
+  local by, told = unpack(redis.call('HMGET', K.incidents(call), 'by', 'told'))
+  if by ~= asked.process then return false end
+  -- Sent again, since the reply was lost.
+  if tonumber(told or 0) == asked.lookedMs then return true end
   redis.call('HSET', K.incidents(call), 'list', asked.list, 'told', whole(asked.lookedMs))
   for _, event in ipairs(asked.events) do add(call, event) end
   return true

@@ -4,7 +4,7 @@ import { GROUP, QUEUE, storedKey } from "../../helpers/store/stored.ts";
 
 /** Fields that hold a time, or what follows from the times of calls. */
 const OF_TIME =
-  /^(?:c|e|x|D|at|ended|hlc|fence|service|liveUntil|needed|warmup|keptUntil|sampled|looked|grace|away|since|latest|created|revision|after|held|ticked|gone)$/;
+  /^(?:c|e|x|D|at|ended|hlc|fence|service|liveUntil|needed|warmup|keptUntil|sampled|looked|grace|away|since|latest|created|revision|after|held|ticked|gone|till)$/;
 /** A rate bucket holds its number above its count. */
 const BUCKET = /^[azeb]\d$/;
 const BUCKET_SHIFT = 2 ** 24;

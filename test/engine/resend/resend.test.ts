@@ -41,8 +41,12 @@ const CLAIM = { version: 2, release: "1.0.0", partitions: 3, secret: "mine" };
 const SCHEDULE = { id: "s", definition: "{}", queue: "jobs", times: "every 5m", paused: false, declared: true };
 const STEP = {
   ...{ id: "s", heldMs: 0, afterMs: 1000, atMs: 1000, state: "submitted" as const, task: "s~1", nextMs: 2000 },
-  ...{ retryUntilMs: null, holdMs: 0 },
+  ...{ retryUntilMs: null, holdMs: 0, missedMs: [] },
 } as const;
+const scheduledRun = async ({ scripts, tag }: Scene) => {
+  await scripts.of(SCHEDULES).putSchedule(tag, SCHEDULE);
+  await scripts.of(SCHEDULES).stepSchedule(tag, STEP);
+};
 const END = { id: "g", lines: 2, closes: true };
 const QUEUE_ENDS = { queue: "jobs", maxLost: 1, deadMs: 60_000, ...KEEP };
 const answer = encodeResult({ status: 200, contentType: "text/plain", headers: {}, body: Buffer.from("ok") });
@@ -357,12 +361,36 @@ const CASES: readonly Case[] = [
     given: ({ scripts, tag }) => scripts.of(SCHEDULES).putSchedule(tag, SCHEDULE),
     call: ({ scripts, tag }) => scripts.of(SCHEDULES).stepSchedule(tag, STEP),
   },
+  {
+    ...{ script: "openRuns", when: "of a task that was just submitted" },
+    given: scheduledRun,
+    call: ({ scripts, tag }) => scripts.of(SCHEDULES).openRuns(tag, { limit: 10 }),
+  },
+  {
+    ...{ script: "endRun", when: "of a task that has ended" },
+    given: scheduledRun,
+    call: ({ scripts, tag }) =>
+      scripts.of(SCHEDULES).endRun(tag, { id: "s", atMs: STEP.atMs, state: "succeeded" as const }),
+  },
+  {
+    ...{ script: "watchIncidents", when: "of the process that looks" },
+    given: async () => undefined,
+    call: ({ scripts, tag }) => scripts.watchIncidents(tag, { process: "p" }).then(({ isWatching }) => isWatching),
+    replies: [true, true],
+  },
+  {
+    ...{ script: "tellIncidents", when: "of one that has begun" },
+    given: ({ scripts, tag }) => scripts.watchIncidents(tag, { process: "p" }),
+    call: ({ scripts, tag }) =>
+      scripts.tellIncidents(tag, { process: "p", lookedMs: 1, list: "[]", events: ['{"kind":"incident-began"}'] }),
+  },
 ];
 
 /** They write nothing, and Redis holds them to that. */
 const READERS = [
   ...["inspect", "queue", "page", "allocation", "output", "finished", "group", "history", "home", "lifetimes"],
   ...["details", "members", "workers", "events", "lostWorkers", "schedules"],
+  ...["deploys", "incidents", "missedSchedules"],
 ];
 
 describe("a script sent twice, as after a lost reply", () => {

@@ -10,13 +10,13 @@ describe("what is submitted of a schedule", () => {
   const hourly = new DueTimes({ cron: "@hourly", timeZone: "UTC" }, 0);
   const usual: Position = { afterMs: NOON - 4 * HOUR_MS, retry: null, goneMs: 0, nowMs: NOON + 90_000 };
 
-  for (const [missed, due, leftOut] of [
-    ["once", at(12), null],
-    ["skip", [], at(12)[0]],
-    ["all", at(9, 10, 11, 12), null],
+  for (const [missed, due, leftOut, missedMs] of [
+    ["once", at(12), null, at(9, 10, 11)],
+    ["skip", [], at(12)[0], at(9, 10, 11, 12)],
+    ["all", at(9, 10, 11, 12), null, []],
   ] as const) {
     it(`of what fell due more than a minute ago: ${missed}`, () => {
-      expect(dueNow(hourly, missed, usual)).to.deep.equal({ due, leftOutMs: leftOut, nextMs: at(13)[0] });
+      expect(dueNow(hourly, missed, usual)).to.deep.equal({ due, leftOutMs: leftOut, missedMs, nextMs: at(13)[0] });
     });
   }
 
@@ -49,7 +49,7 @@ describe("what is submitted of a schedule", () => {
 
   it("submits nothing twice when the clock is set back", () => {
     const back = { ...usual, afterMs: NOON, nowMs: NOON - 2 * HOUR_MS };
-    expect(dueNow(hourly, "all", back)).to.deep.equal({ due: [], leftOutMs: null, nextMs: at(13)[0] });
+    expect(dueNow(hourly, "all", back)).to.deep.equal({ due: [], leftOutMs: null, missedMs: [], nextMs: at(13)[0] });
   });
 });
 

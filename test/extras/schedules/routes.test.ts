@@ -4,7 +4,15 @@ import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers/clock");
 const DEFINITION = { queue: "reports", input: { day: 7 }, cron: "0 3 * * *", timeZone: "Europe/Berlin" };
-const DEFAULTS = { missed: "once", overlap: "queue", paused: false, declared: false, orphan: false, last: null };
+const DEFAULTS = {
+  missed: "once",
+  overlap: "queue",
+  paused: false,
+  declared: false,
+  orphan: false,
+  last: null,
+  history: [],
+};
 
 describe("/v1/schedules", () => {
   let server: TestServer;
@@ -122,7 +130,7 @@ describe("/v1/schedules", () => {
   it("lets one that a handler declares be paused and run, but not changed or deleted", async () => {
     const { json } = await ask("reports.often");
     expect(json).to.include({ declared: true, orphan: false, every: "1h" });
-    const { id: _, declared: __, orphan: ___, next: ____, last: _____, ...sent } = json;
+    const { id: _, declared: __, orphan: ___, next: ____, last: _____, history: ______, ...sent } = json;
     expect((await put("reports.often", { ...sent, paused: true })).json).to.include({ paused: true, declared: true });
     for (const refused of [await put("reports.often", { ...sent, every: "2h" }), await ask("reports.often", "DELETE")])
       expect([refused.status, refused.json.type]).to.deep.equal([409, "/problems/declared"]);

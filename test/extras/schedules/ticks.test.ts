@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import { readDefinition, taskIdOf } from "../../../src/extras/schedules/definition.ts";
+import { missedFaults } from "../../../src/extras/schedules/missed.ts";
 import { lastOf, scheduleDocument } from "../../../src/extras/schedules/routes.ts";
 import { Schedules } from "../../../src/extras/schedules/schedules.ts";
 import { ScheduleTicker } from "../../../src/extras/schedules/ticker.ts";
@@ -135,10 +136,20 @@ describe("ticks of schedules", () => {
       expect(await submitted("hourly", times)).to.deep.equal([...stored, false]);
       const { last } = await look(restarted, "hourly");
       expect(last?.at).to.equal(new Date(times[2] ?? 0).toISOString());
-      if (missed === "skip") expect(last?.state).to.equal("skipped");
+      if (missed === "skip") expect(last?.state).to.equal("missed");
+      const lost = { once: 2, skip: 3, all: 0 }[missed];
+      expect((await look(restarted, "hourly")).history.map(({ state }) => state)).to.deep.equal(
+        Array.from({ length: 3 }, (_, n) => (n < 3 - lost ? null : "missed")),
+      );
+      const latest = new Date(times[lost - 1] ?? 0).toISOString().slice(0, 16).replace("T", " ");
+      const told = lost === 0 ? [] : [`hourly: missed ${lost}, the latest due at ${latest} UTC`];
+      expect((await missedFaults(restarted.schedules)).map(({ text }) => text)).to.deep.equal(told);
+      const events = await t.engine.events.latest(10);
+      expect(events.filter(({ kind }) => kind === "schedule-missed").map(({ detail }) => detail)).to.deep.equal(told);
       pass(HOUR_MS);
       await restarted.tick();
       expect(await submitted("hourly", times.slice(3))).to.deep.equal([missed !== "skip"]);
+      expect((await missedFaults(restarted.schedules)).length).to.equal(missed === "skip" ? 1 : 0);
     });
   }
 
@@ -236,6 +247,26 @@ describe("ticks of schedules", () => {
       if (n === 1) expect((await look(one, "hourly")).last?.state).to.equal("skipped");
     }
     expect(await submitted("hourly", times)).to.deep.equal([true, false, true]);
+  });
+
+  it("remembers how the tasks of the last twenty due times have ended, longer than these are kept", async () => {
+    const one = process();
+    await one.schedules.put("hourly", definition());
+    await one.tick();
+    for (let n = 0; n < 22; n += 1) {
+      pass(HOUR_MS);
+      await one.tick();
+      await t.engine.call("cancel", {
+        id: taskIdOf("hourly", (await dueTimes(one, "hourly", n + 1))[n] ?? 0),
+        queue: "jobs",
+      });
+    }
+    pass(5000);
+    await one.tick();
+    const { history } = await look(one, "hourly");
+    expect(history.map(({ state }) => state)).to.deep.equal(Array(20).fill("canceled"));
+    expect(history[0]?.at).to.equal(new Date((await dueTimes(one, "hourly", 22))[21] ?? 0).toISOString());
+    expect(await t.redis.zcard(`${t.keys.tag(0)}:scheduleRuns`)).to.equal(0);
   });
 
   it("leaves a due time to the processes that have the handler of its queue", async () => {

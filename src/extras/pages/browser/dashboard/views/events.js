@@ -20,6 +20,7 @@ const CLASSES = {
   "store-full": "bad",
   "store-away": "bad",
   "incident-began": "bad",
+  "schedule-missed": "bad",
   "queue-paused": "warn",
   "server-stopping": "warn",
 };

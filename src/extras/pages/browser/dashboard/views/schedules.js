@@ -5,7 +5,7 @@ import { html } from "../../preact.js";
 import { paths } from "../address.js";
 import { ask } from "../api.js";
 import { useDesk } from "../desk.js";
-import { ago, time, zone } from "../parts/format.js";
+import { ago, moment, time, zone } from "../parts/format.js";
 import { row, table } from "../parts/table.js";
 import { View } from "./view.js";
 
@@ -17,6 +17,7 @@ const COLUMNS = [
   { name: "Due" },
   { name: "Next", wide: true },
   { name: "Last" },
+  { name: "Lately" },
   { name: "Actions", hidden: true },
 ];
 
@@ -47,7 +48,7 @@ function shown({ items, next, isAdmin }) {
 
 /** @param {Schedule} schedule @param {boolean} isAdmin */
 function cells(schedule, isAdmin) {
-  const { id, queue, cron, every, timeZone, next, last, paused, declared, orphan } = schedule;
+  const { id, queue, cron, every, timeZone, next, last, history, paused, declared, orphan } = schedule;
   return [
     html`
       <span class="id whole">${id}</span>
@@ -58,6 +59,7 @@ function cells(schedule, isAdmin) {
     cron === undefined ? `every ${every}` : html`<span><code>${cron}</code> ${timeZone}</span>`,
     next.length === 0 ? "–" : html`<span class="chips">${next.map(time)}</span>`,
     last === null ? "–" : html`<span>${outcome(last)} ${ago(last.at)}</span>`,
+    history.length === 0 ? "–" : html`<span class="lately">${[...history].reverse().map(past)}</span>`,
     isAdmin && html`<${Buttons} schedule=${schedule} />`,
   ];
 }
@@ -65,14 +67,33 @@ function cells(schedule, isAdmin) {
 /** What became of a due time. @param {NonNullable<Schedule["last"]>} last */
 function outcome({ id, state }) {
   if (state === "skipped") return state;
-  if (state === "refused") return html`<span class="bad">refused</span>`;
+  if (state === "refused" || state === "missed") return html`<span class="bad">${state}</span>`;
   return html`<a href=${paths.task(id)} class=${state === "failed" ? "bad" : null}>${state ?? "gone"}</a>`;
+}
+
+/** A mark for each outcome, and its colour. @type {Readonly<Record<string, readonly [string, string | null]>>} */
+const MARKS = {
+  succeeded: ["✓", "good"],
+  failed: ["✗", "bad"],
+  canceled: ["–", null],
+  skipped: ["–", null],
+  missed: ["!", "bad"],
+  refused: ["!", "bad"],
+};
+
+/** @param {Schedule["history"][number]} time */
+function past({ id, at, state }) {
+  const [mark = "·", color = null] = MARKS[state ?? ""] ?? [];
+  const told = `${moment(at)}: ${state ?? "not ended"}`;
+  if (state === "skipped" || state === "missed" || state === "refused")
+    return html`<span key=${at} class=${color} role="img" title=${told} aria-label=${told}>${mark}</span>`;
+  return html`<a key=${at} class=${color} href=${paths.task(id)} title=${told} aria-label=${told}>${mark}</a>`;
 }
 
 /** @param {{ schedule: Schedule }} props */
 function Buttons({ schedule }) {
   const desk = useDesk();
-  const { id, declared: _, orphan, next: __, last: ___, ...sent } = schedule;
+  const { id, declared: _, orphan, next: __, last: ___, history: ____, ...sent } = schedule;
   const path = `/v1/schedules/${encodeURIComponent(id)}`;
   const verb = sent.paused ? "Resume" : "Pause";
   const pause = () =>
