@@ -64,9 +64,8 @@ export async function callTool(call: Call): Promise<object | HeldAnswer> {
   if (!isModern) return { task: taskOf(await taskFor(call, submission.id), false) };
   for await (const seen of changesOf(call, submission, SOON_MS)) if (isOutcome(seen.state)) break;
   const seen = await taskFor(call, submission.id);
-  return statusOf(seen, true) === "completed"
-    ? resultOf(ctx, seen, true)
-    : { resultType: "task", ...taskOf(seen, true) };
+  if (statusOf(seen, true) === "completed") return resultOf(ctx, seen, true);
+  return { resultType: "task", ...taskOf(seen, true) };
 }
 
 /** Stores a call; or tells why that was refused. @throws ProblemError that other arguments, or a later call, would not avoid */
@@ -107,10 +106,7 @@ const freshId = ({ engine: { keys } }: Api, queue: string): string =>
 /** The id of the task of a call: one for each idempotency key, else for each request of a session. @throws RpcError for a wrong key */
 function taskId(call: Call, queue: string): { readonly id: string; readonly byKey: boolean } {
   const { ctx, api, meta, id: request } = call;
-  const {
-    engine: { keys },
-    idSecret: secret,
-  } = api;
+  const { keys } = api.engine;
   const given = ctx.headers["idempotency-key"] ?? meta.idempotencyKey;
   if (given === undefined) {
     return { id: requestTaskId(call, request, keys.partitionOfQueue(queue)) ?? freshId(api, queue), byKey: false };
@@ -118,7 +114,7 @@ function taskId(call: Call, queue: string): { readonly id: string; readonly byKe
   const key = typeof given === "string" ? bareKey(given) : undefined;
   if (key === undefined)
     throw new RpcError("invalidParams", "Expected an idempotency key of 1–255 visible ASCII characters.");
-  return { id: keyedId(key, { caller: accessOf(ctx).caller, queue, secret, keys }), byKey: true };
+  return { id: keyedId(key, { caller: accessOf(ctx).caller, queue, secret: api.idSecret, keys }), byKey: true };
 }
 
 /**

@@ -11,16 +11,7 @@ import { readJson } from "../../http/request/body.ts";
 import { type Route, WATCH } from "../../http/route.ts";
 import { EVENTS, eventText } from "../../http/server/streams.ts";
 import { packageVersion } from "../../version.ts";
-import {
-  awaitResult,
-  type Call,
-  callTool,
-  cancelRequest,
-  cancelTask,
-  getTask,
-  type HeldAnswer,
-  updateTask,
-} from "./calls.ts";
+import * as calls from "./calls.ts";
 import { idOf, LEGACY, type Message, RpcError, readMessage, TASKS, VERSIONS } from "./message.ts";
 import { toolsOf } from "./tools.ts";
 
@@ -64,39 +55,37 @@ async function answer(ctx: Context, api: Api, watchers: Watchers): Promise<void>
     const body = await readJson(ctx.req, z.unknown(), api.maxBodyBytes);
     id = idOf(body);
     message = readMessage(ctx, body);
-    const { isModern } = message;
     const call = { ...message, ctx, api, watchers };
     if (id === undefined) {
-      if (message.method === "notifications/cancelled") await cancelRequest(call);
+      if (message.method === "notifications/cancelled") await calls.cancelRequest(call);
       ctx.body = null;
       ctx.status = 202;
       return;
     }
     const result = await resultTo(call);
-    const response = (of: object) => ({
-      jsonrpc: "2.0",
-      id,
-      result: isModern ? { resultType: "complete", ...of, _meta: INFO } : of,
-    });
-    if (Symbol.asyncIterator in result) await replyHeld(ctx, api, result, response);
-    else ctx.body = response(result);
+    if (Symbol.asyncIterator in result) await replyHeld(call, result);
+    else ctx.body = responseTo(message, result);
   } catch (error) {
     replyError(ctx, error, { id, isLegacy: message?.isModern === false });
   }
 }
 
-const INFO = { "io.modelcontextprotocol/serverInfo": SERVER };
+/** The response to a request. */
+function responseTo({ id, isModern }: Message, result: object): object {
+  const _meta = { "io.modelcontextprotocol/serverInfo": SERVER };
+  return { jsonrpc: "2.0", id, result: isModern ? { resultType: "complete", ...result, _meta } : result };
+}
 
-type Methods = Readonly<Record<string, (call: Call) => object | Promise<object | HeldAnswer>>>;
+type Methods = Readonly<Record<string, (call: calls.Call) => object | Promise<object | calls.HeldAnswer>>>;
 
 const BOTH: Methods = {
   "tools/list": ({ ctx, api, isModern }) => ({
     tools: toolsOf(api, accessOf(ctx), isModern),
     ...(isModern && CACHED),
   }),
-  "tools/call": callTool,
-  "tasks/get": getTask,
-  "tasks/cancel": cancelTask,
+  "tools/call": calls.callTool,
+  "tasks/get": calls.getTask,
+  "tasks/cancel": calls.cancelTask,
 };
 
 const MODERN: Methods = {
@@ -107,7 +96,7 @@ const MODERN: Methods = {
     instructions: INSTRUCTIONS,
     ...CACHED,
   }),
-  "tasks/update": updateTask,
+  "tasks/update": calls.updateTask,
 };
 
 const OLDER: Methods = {
@@ -124,10 +113,10 @@ const OLDER: Methods = {
     };
   },
   ping: () => ({}),
-  "tasks/result": awaitResult,
+  "tasks/result": calls.awaitResult,
 };
 
-function resultTo(call: Call): object | Promise<object | HeldAnswer> {
+function resultTo(call: calls.Call): object | Promise<object | calls.HeldAnswer> {
   const methods = call.isModern ? MODERN : OLDER;
   const method = Object.hasOwn(methods, call.method) ? methods[call.method] : undefined;
   if (!method) throw new RpcError("unknownMethod", `Method not found: ${call.method.slice(0, 100)}`, 404);
@@ -135,28 +124,26 @@ function resultTo(call: Call): object | Promise<object | HeldAnswer> {
 }
 
 /** Answers with events if the client takes them, else with the response alone. */
-async function replyHeld(
-  ctx: Context,
-  api: Api,
-  parts: HeldAnswer,
-  response: (result: object) => object,
-): Promise<void> {
+async function replyHeld(call: calls.Call, parts: calls.HeldAnswer): Promise<void> {
+  const { ctx, api } = call;
   if (weightOf(ctx.get("Accept"), "text/event-stream") === 0) {
-    for await (const part of parts) if ("result" in part) ctx.body = response(part.result);
+    for await (const part of parts) if ("result" in part) ctx.body = responseTo(call, part.result);
     return;
   }
   const texts = async function* () {
-    for await (const part of parts) {
-      const message = "result" in part ? response(part.result) : { jsonrpc: "2.0", ...part };
-      yield eventText({ name: "message", data: JSON.stringify(message) });
+    const event = (message: object) => eventText({ name: "message", data: JSON.stringify(message) });
+    try {
+      for await (const part of parts)
+        yield event("result" in part ? responseTo(call, part.result) : { jsonrpc: "2.0", ...part });
+    } catch (error) {
+      api.log.warn({ err: error }, "mcp: a call that was held is answered with an error; its task goes on");
+      // Without a response, its client would wait until its own timeout.
+      const { code, message } = error instanceof RpcError ? error : { code: -32603, message: "Internal error" };
+      yield event({ jsonrpc: "2.0", id: call.id, error: { code, message } });
     }
   };
-  api.streams.send(ctx, EVENTS, {
-    parts: texts(),
-    onError: (error) => api.log.warn({ err: error }, "mcp: a call that was held has broken off"),
-    // A call is then answered with what is known of its task.
-    onStop: () => undefined,
-  });
+  // A server that stops ends no held call: it is answered with what is known of its task.
+  api.streams.send(ctx, EVENTS, { parts: texts(), onStop: () => undefined });
 }
 
 /** What a problem is in the protocol; others are answered as everywhere. */

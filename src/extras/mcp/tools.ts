@@ -37,13 +37,7 @@ export function toolOf({ handlers }: Pick<Api, "handlers">, access: Access, name
   const schema = inputJsonSchema(handler) ?? {};
   if (takesObjects(schema)) return { handler, inputSchema: { type: "object", ...schema }, isWrapped: false };
   const { $schema, $defs, ...input } = schema;
-  const inputSchema = {
-    ...($schema !== undefined && { $schema }),
-    type: "object",
-    properties: { input },
-    required: ["input"],
-    ...($defs !== undefined && { $defs }),
-  };
+  const inputSchema = { $schema, type: "object", properties: { input }, required: ["input"], $defs };
   return { handler, inputSchema, isWrapped: true };
 }
 

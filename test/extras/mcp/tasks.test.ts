@@ -11,7 +11,8 @@ const callGated = (call: Send, gate: { readonly input: object }, more: object = 
 describe("calls of tools as tasks", () => {
   let server: TestServer;
   before(async () => {
-    server = await startTools();
+    // The requests of a session do not say in which partition their tasks are.
+    server = await startTools({ PARTITIONS: "3" });
   });
   after(() => server.stop());
   afterEach(openGates);
@@ -151,7 +152,7 @@ describe("calls of tools as tasks", () => {
   });
 
   it("outlive the server that has answered: a held call then goes on by check_task, at any process", async () => {
-    const leaving = await startTools({ KEY_PREFIX: server.prefix, DRAIN_TIMEOUT: "20s", ROLE: "api" });
+    const leaving = await startTools({ KEY_PREFIX: server.prefix, PARTITIONS: "3", DRAIN_TIMEOUT: "20s", ROLE: "api" });
     const gate = closedGate();
     const polled = (await callGated(modernClient(leaving), gate)).result.taskId;
     await gate.entered;
