@@ -136,7 +136,7 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
    */
   label?: (input: I, task: SubmittedTask) => string;
   /**
-   * What the page of a failed task tells its reader to do, in a sentence: "Write to help@example.org, with the number below." At most 200
+   * What the page of a failed task tells its reader to do, in a sentence: "Write to help@example.org, with the id below." At most 200
    * characters.
    */
   support?: string;

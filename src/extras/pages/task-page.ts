@@ -84,7 +84,7 @@ function problemOf(ctx: Context, { code, message }: ProblemError): Missing {
   if (code === "unknown")
     return {
       status,
-      title: "There is nothing under this number",
+      title: "There is nothing under this id",
       detail: "The link is not complete, or what it was for is no longer kept.",
     };
   if (code === "not-found") return { status, title: "There is no such page", detail: "", isHome: true };

@@ -26,7 +26,7 @@ const FAULTS: Readonly<Record<string, string>> = {
 };
 
 /** What a reader of a failed task may do, unless its queue says it. */
-const ADVICE = "Tell whoever runs this service; they find it by the number below.";
+const ADVICE = "Tell whoever runs this service: the id below finds it.";
 
 const QUESTION: TicketQuestion = {
   verb: "Cancel",

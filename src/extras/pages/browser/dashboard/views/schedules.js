@@ -68,7 +68,7 @@ function cells(schedule, isAdmin) {
 function outcome({ id, state }) {
   if (state === "skipped") return state;
   if (state === "refused" || state === "missed") return html`<span class="bad">${state}</span>`;
-  return html`<a href=${paths.task(id)} class=${state === "failed" ? "bad" : null}>${state ?? "gone"}</a>`;
+  return html`<a href=${paths.task(id)} class="inline ${state === "failed" ? "bad" : ""}">${state ?? "gone"}</a>`;
 }
 
 /** A mark for each outcome, and its colour. @type {Readonly<Record<string, readonly [string, string | null]>>} */
