@@ -68,10 +68,10 @@ export const queue = z.object({
       "What holds the queue: `concurrency`, tasks at a time in one worker, null if its handler is not here; `total`, tasks at a time over all workers, or turns at a time, null for any number; `rate`, how many may start in what time, over all workers, null for any number; as the handler declares it, and what holds now.",
     ),
   turns: z
-    .object({ longest: seconds.nullable() })
+    .object({ longest: seconds.nullable(), door: z.boolean() })
     .nullable()
     .describe(
-      "Of a queue of turns, whose callers do the work: for how many seconds one may last, null for any time. Null for a queue with a handler.",
+      "Of a queue of turns, whose callers do the work: for how many seconds one may last, null for any time, and whether turns are requests at the door of a gateway. Null for any other queue.",
     ),
   consumes: z.array(text),
   input: z.record(z.string(), z.unknown()).nullable().describe("JSON Schema of the input; null if unknown."),

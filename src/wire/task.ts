@@ -112,6 +112,7 @@ const turn = z
       .describe(
         "Rises with every turn of the queue: a resource that remembers the largest it has seen can refuse a holder whose turn is over.",
       ),
+    door: z.boolean().describe("Whether it is a request at the door of a gateway, which ends by itself."),
   })
   .describe("While it is the turn of the caller.");
 /** A turn that has been called and is not over. */

@@ -161,7 +161,10 @@ function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
       row.longestTurnMs === null ? (api.engine.queues.own.get(queue)?.concurrency ?? null) : null,
       row,
     ),
-    turns: row.longestTurnMs === null ? null : { longest: row.longestTurnMs / 1000 || null },
+    turns:
+      row.longestTurnMs === null
+        ? null
+        : { longest: row.longestTurnMs / 1000 || null, door: handler?.turns?.all === false },
     consumes: handler?.consumes ?? [],
     input: handler ? inputJsonSchema(handler) : null,
     actions: actionsOf(accessOf(ctx), api.handlers.get(queue), snapshot.paused),

@@ -26,8 +26,9 @@ export function documentOf(ctx: Pick<Context, "state">, api: Pick<Api, "engine" 
   const document = monitorDocument(seen, api.engine.queues.settings(seen.queue).attempts, {
     at: linksFor(ctx, seen),
     actions,
+    isAtDoor: api.handlers.get(seen.queue)?.turns?.all === false,
   });
-  if (!document.turn || !mayEndTurn(accessOf(ctx), seen)) return document;
+  if (!document.turn || document.turn.door || !mayEndTurn(accessOf(ctx), seen)) return document;
   return { ...document, links: [...document.links, doneLink(ctx, seen)] };
 }
 
@@ -35,24 +36,30 @@ export function documentOf(ctx: Pick<Context, "state">, api: Pick<Api, "engine" 
 export const isCalled = ({ state, longestMs }: Pick<Inspection, "state" | "longestMs">): boolean =>
   state === "running" && longestMs !== null;
 
-function turnOf({ startedMs, presentUntilMs, longestMs, fence }: Inspection): Turn {
+function turnOf({ startedMs, presentUntilMs, longestMs, fence }: Inspection, door: boolean): Turn {
   const endsMs = startedMs !== null && longestMs ? startedMs + longestMs : null;
   return {
     since: timestamp(startedMs ?? 0),
     until: timestamp(presentUntilMs),
     endsAt: timestamp(endsMs),
     fence: Number(fence),
+    door,
   };
 }
 
 /**
  * The monitor's document of a task. For a failed task `seen.result` is needed: it contains the error.
  * @param reader what depends on the reader: the links to the task, and the actions allowed
+ *   `isAtDoor`: its turn is a request at the door of a gateway
  */
 export function monitorDocument(
   seen: Inspection,
   maxAttempts: number,
-  { at = taskLinks(seen.id), actions = [] }: { at?: TaskLinks; actions?: readonly TaskAction[] } = {},
+  {
+    at = taskLinks(seen.id),
+    actions = [],
+    isAtDoor = false,
+  }: { at?: TaskLinks; actions?: readonly TaskAction[]; isAtDoor?: boolean } = {},
 ): Task {
   const { id, queue, state, index, snapshot } = seen;
   const { attempt, cancelRequested, ...members } = membersOf(SHOWN, seen);
@@ -68,7 +75,7 @@ export function monitorDocument(
     ...members,
     ...(state === "canceled" && { expiresAt: null }),
     ...(isOutcome(state) && { presentUntil: null }),
-    ...(isCalled(seen) && { turn: turnOf(seen) }),
+    ...(isCalled(seen) && { turn: turnOf(seen, isAtDoor) }),
     error: errorOf(seen),
     actions,
     links: linksOf(seen, at, actions),

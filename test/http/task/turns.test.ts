@@ -86,7 +86,7 @@ describe("turns over HTTP", () => {
     const states = await Promise.all(ids.map(async (id) => (await look(id)).json.state));
     expect(states).to.deep.equal(["running", "running", "waiting"]);
     expect((await server.send("/v1/queues/desks")).json).to.deep.include({
-      ...{ running: 2, waiting: 1, slots: 2, workers: 0, turns: { longest: null } },
+      ...{ running: 2, waiting: 1, slots: 2, workers: 0, turns: { longest: null, door: false } },
     });
     await freed(...ids);
   });

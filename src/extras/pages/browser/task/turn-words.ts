@@ -18,6 +18,14 @@ const GIVE_UP: TicketQuestion = {
   yes: "Give it up",
 };
 
+const END: TicketQuestion = {
+  verb: "End this request",
+  title: "End this request?",
+  consequence: "Its caller gets an error, and the next one in line is served.",
+  no: "Let it go on",
+  yes: "End it",
+};
+
 /** For whom the words are. */
 export interface TurnReader {
   readonly now: Date;
@@ -29,6 +37,7 @@ export interface TurnReader {
 export function turnWords(task: Task, reader: TurnReader): Partial<TicketWords> {
   const { turn, state, startedAt, error } = task;
   const canEnd = task.actions.includes("cancel");
+  if (turn?.door) return { ...servedWords(task, turn), ...(canEnd && { question: END }) };
   if (turn) return { ...calledWords(task, turn, reader), ...(canEnd && { question: GIVE_UP }) };
   if (state === "canceled")
     return {
@@ -37,6 +46,15 @@ export function turnWords(task: Task, reader: TurnReader): Partial<TicketWords> 
     };
   if (state === "failed") return { headline: "The turn is over", advice: "" };
   return canEnd ? { question: LEAVE } : {};
+}
+
+/** Of a request that is passed on to an API now: its caller has nothing to do. */
+function servedWords(task: Task, turn: Turn): Partial<TicketWords> {
+  return {
+    title: `Being served – ${task.label ?? task.queue}`,
+    ...{ headline: "Being served", number: "", below: task.label ?? "", note: "", detail: "", wait: "", advice: "" },
+    facts: factsOf(task, turn),
+  };
 }
 
 function calledWords(task: Task, turn: Turn, { now, isFramed }: TurnReader): Partial<TicketWords> {

@@ -81,6 +81,16 @@ const TURN_COLUMNS = [
   { name: "Ends at", number: true, cell: ({ turn, deadlineAt }) => time(turn?.endsAt ?? deadlineAt) },
 ];
 
+/** Of requests that are being served at a door. @type {readonly Shown[]} */
+const DOOR_COLUMNS = [
+  { name: "Served for", number: true, cell: ({ startedAt }) => since(startedAt) },
+  { name: "Waited", number: true, cell: (task) => waited(task) },
+];
+
+/** @param {ListedTask} task */
+const waited = ({ createdAt, startedAt }) =>
+  startedAt === null ? "–" : duration(Math.round((Date.parse(startedAt) - Date.parse(createdAt)) / 1000));
+
 /**
  * The columns of a list, and those of further facts that one of its tasks has.
  * @param {List} list
@@ -90,7 +100,8 @@ const TURN_COLUMNS = [
  * @returns {readonly Shown[]}
  */
 export function columns(list, tasks, box, desk) {
-  const isOfTurns = list === "running" && tasks.some(({ turn }) => turn);
+  const turn = list === "running" ? tasks.find(({ turn }) => turn)?.turn : undefined;
+  const isOfTurns = turn !== undefined;
   const further = FACTS.filter(
     ({ name, column }) => column && name !== "label" && tasks.some((task) => Reflect.get(task, name)),
   );
@@ -99,7 +110,7 @@ export function columns(list, tasks, box, desk) {
     <span class="task-name">${box(task)}${taskLink(task)}</span>`;
   return [
     { name: "Task", cell: named },
-    ...(isOfTurns ? TURN_COLUMNS : COLUMNS[list]),
+    ...(turn ? (turn.door ? DOOR_COLUMNS : TURN_COLUMNS) : COLUMNS[list]),
     ...further.map(({ name, title }) => ({
       name: title,
       cell: (/** @type {ListedTask} */ task) => Reflect.get(task, name) ?? "–",

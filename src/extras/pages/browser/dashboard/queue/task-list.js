@@ -174,7 +174,9 @@ function nothing(tab, queue, page) {
     const texts = {
       waiting: queue.turns ? "Nobody waits." : "No tasks are waiting.",
       running: queue.turns
-        ? "Nobody holds a turn."
+        ? queue.turns.door
+          ? "No request is being served."
+          : "Nobody holds a turn."
         : queue.workers === 0 && queue.waiting > 0
           ? "No tasks are running: this queue has no workers. Start one: npx paihao start --role worker"
           : queue.paused

@@ -56,6 +56,23 @@ const ACTIONS = {
       return `The turn of ${task.label ?? task.id} is over.`;
     },
   },
+  end: {
+    verb: "End this request",
+    short: "End",
+    done: "are ended",
+    kind: "danger",
+    question: (tasks) => ({
+      title: tasks.length === 1 ? "End this request?" : `End ${counted(tasks.length, "request")}?`,
+      body: html`<p>The API behind the gateway is told to stop, the caller gets an error, and whoever is next in line is served.</p>`,
+      submit: tasks.length === 1 ? "End the request" : "End the requests",
+      otherwise: "Do nothing",
+      isGrave: true,
+    }),
+    async act(task) {
+      await cancel(task);
+      return `${task.label ?? task.id} is ended.`;
+    },
+  },
   delete: {
     verb: "Delete",
     done: "are deleted",
@@ -112,8 +129,9 @@ async function cancel({ id }) {
   return answer.status === 202 ? `${id} was asked to stop.` : `${id} is canceled.`;
 }
 
-/** Who holds a turn is canceled to call the next one. @param {Acted} task @returns {readonly string[]} */
-const offered = ({ actions, turn }) => actions.map((action) => (action === "cancel" && turn ? "next" : action));
+/** Who holds a turn is canceled to call the next one; a request at a door is one. @param {Acted} task @returns {readonly string[]} */
+const offered = ({ actions, turn }) =>
+  actions.map((action) => (action === "cancel" && turn ? (turn.door ? "end" : "next") : action));
 
 /**
  * What the key may do to some of the tasks, according to the server, each with the tasks that allow it.

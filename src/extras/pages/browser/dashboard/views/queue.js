@@ -113,7 +113,7 @@ function figures(queue) {
     figure("Waiting", count(queue.waiting)),
     queue.held !== null && figure("Held", count(queue.held)),
     figure(
-      turns ? "Turns taken" : "Running",
+      turns ? (turns.door ? "Served now" : "Turns taken") : "Running",
       count(queue.running),
       undefined,
       slots === null ? "" : ` of ${count(slots)}`,
@@ -126,8 +126,11 @@ function figures(queue) {
     figure("In", rate(per.accepted), undefined, " / s"),
     figure("Failed", rate(per.failed), per.failed > 0 ? "bad" : "", " / s"),
     figure("Out", rate(doneRate(queue)), undefined, " / s"),
-    figure(turns ? "A turn takes" : "Service time", duration(queue.serviceTime.mean)),
-    turns && turns.longest !== null && figure("Longest turn", duration(turns.longest)),
+    figure(
+      turns ? (turns.door ? "A request takes" : "A turn takes") : "Service time",
+      duration(queue.serviceTime.mean),
+    ),
+    turns && turns.longest !== null && figure(turns.door ? "Longest request" : "Longest turn", duration(turns.longest)),
     !turns && settings.total.now !== null && figure("At a time", `at most ${count(settings.total.now)}`),
     !turns && figure("Workers", count(queue.workers), queue.workers === 0 ? "warn" : ""),
     limit !== null &&
@@ -160,9 +163,13 @@ function charts(past, queue, now) {
   return [
     draw("In line", [...at, now.getTime() / 1000], count, [
       { name: "waiting", values: [...past.waiting, queue.waiting] },
-      { name: queue.turns ? "turns" : "running", values: [...past.running, queue.running], color: "good" },
+      {
+        name: queue.turns ? (queue.turns.door ? "served" : "turns") : "running",
+        values: [...past.running, queue.running],
+        color: "good",
+      },
     ]),
-    draw(queue.turns ? "Turns per second" : "Tasks per second", at, rate, [
+    draw(queue.turns ? (queue.turns.door ? "Requests per second" : "Turns per second") : "Tasks per second", at, rate, [
       { name: "failed", values: perSecond(past.failed), color: "bad" },
       {
         name: "done",
@@ -175,7 +182,7 @@ function charts(past, queue, now) {
       { name: "p50", values: past.waitP50 },
       { name: "p95", values: past.waitP95 },
     ]),
-    draw(queue.turns ? "Length of a turn" : "Service time", at, duration, [
+    draw(queue.turns ? (queue.turns.door ? "Length of a request" : "Length of a turn") : "Service time", at, duration, [
       { name: "p50", values: past.serviceP50 },
       { name: "p95", values: past.serviceP95 },
     ]),
@@ -195,7 +202,7 @@ const tabs = (queue, shown) =>
     const isBad = list === "dead" && queue.dead > 0;
     return html`
       <a key=${list} href=${paths.queue(queue.name, list, queryOf(list))} aria-current=${list === shown ? "page" : null}>
-        ${list === "running" && queue.turns ? "Turns" : list.slice(0, 1).toUpperCase() + list.slice(1)}
+        ${list === "running" && queue.turns ? (queue.turns.door ? "Served" : "Turns") : list.slice(0, 1).toUpperCase() + list.slice(1)}
         ${number !== null && html`<span class=${isBad ? "count bad" : "count"}>${count(number)}</span>`}
       </a>`;
   });

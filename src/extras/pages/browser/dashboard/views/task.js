@@ -123,7 +123,7 @@ function hero({ task, dueAt }) {
       ${task.held && html`<span class="warn">It waits for a task with the same line key to end.</span>`}`;
   if (task.turn)
     return [
-      html`<span class="big">Holds a turn</span>`,
+      html`<span class="big">${task.turn.door ? "Being served" : "Holds a turn"}</span>`,
       html`<span>for ${duration(Math.round(secondsSince(task.turn.since)))}</span>`,
       task.turn.endsAt && html`<span class="hint">Ends at ${moment(task.turn.endsAt)} at the latest</span>`,
     ];
