@@ -1,5 +1,6 @@
 /** What has been started. Apart from server.ts, so that the types of the package do not lead to the engine. */
 
+import type { SampleCall } from "./handler/sample-call.ts";
 import type { QueueRow } from "./store/line/queue.ts";
 
 /** A door of a server that has started. */
@@ -16,6 +17,8 @@ export interface Running {
   readonly url: string | undefined;
   readonly doors: readonly RunningDoor[];
   readonly queues: readonly string[];
+  /** A submission of a sample to one of its queues; undefined without a queue. */
+  readonly sample: SampleCall | undefined;
   /** Which store, and where its data is. */
   readonly store: string;
   /** Resolves when only the end of this process ends a handler that ignores its signal; undefined without a worker in it. */

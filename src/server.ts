@@ -12,6 +12,7 @@ import { EXTENSIONS, partsOf } from "./extras/extras.ts";
 import type { Handler } from "./handler/define.ts";
 import { inEachPartition } from "./handler/internal-queues.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
+import { sampleCall } from "./handler/sample-call.ts";
 import { answering, createApp, createHealthApp } from "./http/app.ts";
 import type { Door } from "./http/extension.ts";
 import { openSecurity } from "./http/security.ts";
@@ -162,6 +163,7 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       url: servers[0]?.url,
       doors: doors.map((door) => ({ url: door.server.url, description: door.describe() })),
       queues: [...handlers.keys()],
+      sample: sampleCall(handlers),
       store: store.description,
       stuck: worker?.stuck,
       reload,

@@ -100,10 +100,10 @@ export function ownProblem(title: string, status: number, detail = ""): Problem 
   return { type: "about:blank", title, status, detail };
 }
 
-/** The detail often repeats the first of the errors. */
+/** The detail often repeats the title, or the first of the errors. */
 function messageOf({ title, detail = "", errors }: Problem): string {
   const fields = errors?.map((field) => `${field.pointer}: ${field.detail}`).join("; ");
-  return [title, fields?.includes(detail) ? "" : detail, fields].filter(Boolean).join(": ");
+  return [title, `${title} ${fields}`.includes(detail) ? "" : detail, fields].filter(Boolean).join(": ");
 }
 
 /** The text, if it has the form. @throws TypeError that names the invalid value, without what may be a password; nothing is sent then */

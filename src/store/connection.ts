@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { backoffMs } from "../backoff.ts";
-import { type Endpoint, parseRedisUrl, type RedisAddress, type TlsFiles } from "../config/redis-url.ts";
+import { type Endpoint, parseRedisUrl, placeOf, type RedisAddress, type TlsFiles } from "../config/redis-url.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { withTimeout } from "../net/deadline.ts";
@@ -48,6 +48,13 @@ export const isCluster = (connection: Connection): connection is Cluster => conn
 /** A connection to each server with keys: the single server, or the known masters of a cluster. */
 export const mastersOf = (connection: Connection): readonly Redis[] =>
   isCluster(connection) ? connection.nodes("master") : [connection];
+
+/** Where a connection leads, without user and password: a host and port, a socket, the master that sentinels know, or nodes. */
+export function placeOfConnection(connection: Connection): string {
+  if (isCluster(connection)) return connection.nodes("all").map(placeOfConnection).join(", ") || "its cluster";
+  const { path, name, sentinels, host, port } = connection.options;
+  return path ?? (sentinels && name !== undefined ? `master ${name}` : `${host}:${port}`);
+}
 
 const backoff = (attempt: number): number => backoffMs({ baseMs: 100, maxMs: CONNECTION_DEFAULTS.retryMs }, attempt);
 
@@ -157,7 +164,9 @@ export async function connect(
   log: Logger,
   options: Omit<Purpose, "name"> = {},
 ): Promise<Connection> {
-  const connection = make(parseRedisUrl(url), { ...options, name });
+  const address = parseRedisUrl(url);
+  const connection = make(address, { ...options, name });
+  const about = { connection: name, store: placeOf(address) };
   let lost = false;
   let lostAtMs = 0;
   let lastError = "";
@@ -167,7 +176,7 @@ export async function connect(
   let wanted = true;
   connection.on("close", () => {
     if (!lost && wanted && connection.status !== "end")
-      log.warn({ connection: name, reason: lastError }, "connection to the store lost");
+      log.warn({ ...about, reason: lastError || "it was closed" }, "connection to the store lost; reconnecting");
     if (!lost) lostAtMs = performance.now();
     lost = true;
   });
@@ -177,7 +186,7 @@ export async function connect(
   });
   connection.on("ready", () => {
     if (lost) {
-      log.info({ connection: name }, "connection to the store is back");
+      log.info(about, "connection to the store is back");
       options.onBack?.(performance.now() - lostAtMs);
     }
     lost = false;

@@ -5,6 +5,8 @@ interface Sampled {
   readonly enum?: readonly unknown[];
   readonly examples?: readonly unknown[];
   readonly minimum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
   readonly properties?: Readonly<Record<string, Sampled>>;
   readonly required?: readonly string[];
   readonly anyOf?: readonly Sampled[];
@@ -16,12 +18,23 @@ const EMPTY: Readonly<Record<string, unknown>> = {
 
 /** A value to begin with, by its JSON Schema: an example, else of an object the members that it must have. */
 export function sampleOf(schema: Sampled): unknown {
-  const { default: standard, const: only, enum: choices, examples, type, minimum = 0, anyOf } = schema;
+  const {
+    default: standard,
+    const: only,
+    enum: choices,
+    examples,
+    type,
+    minimum = 0,
+    minLength = 0,
+    maxLength,
+    anyOf,
+  } = schema;
   const given = [examples?.[0], standard, only, choices?.[0], minimum > 0 ? minimum : undefined];
   const known = given.find((value) => value !== undefined);
   if (known !== undefined) return known;
   if (anyOf?.[0]) return sampleOf(anyOf[0]);
   const name = String(Array.isArray(type) ? type[0] : type);
+  if (name === "string" && minLength > 0) return "text".padEnd(minLength, ".").slice(0, maxLength);
   if (name in EMPTY) return EMPTY[name];
   const { properties = {}, required = [] } = schema;
   return Object.fromEntries(required.map((member) => [member, sampleOf(properties[member] ?? { type: "null" })]));

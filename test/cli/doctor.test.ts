@@ -15,6 +15,7 @@ import { startServer } from "../helpers/http/server.ts";
 import { storeKind, storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 import { reservePort } from "../shared/ports.ts";
 import { type PrivateRedis, startRedis } from "../shared/redis-server.ts";
+import { ROOT } from "../shared/root.ts";
 
 describe("paihao doctor", function () {
   this.timeout(120_000);
@@ -79,9 +80,14 @@ describe("paihao doctor", function () {
 
   it("recognises a server that runs, and does not disturb it", async () => {
     const server = await startServer();
+    writeFileSync(path.join(dir, "queues.json"), '{"other-greet": {}}');
     try {
       const { port } = new URL(server.url);
-      const { ok, message } = await examine({ PORT: port, KEY_PREFIX: server.prefix });
+      const env = { PORT: port, KEY_PREFIX: server.prefix };
+      const other = await examine({ ...env, HANDLERS: dir });
+      expect(other.level("port")).to.equal("warning");
+      expect(other.message("port")).to.match(/and serves .+, not other-greet$/);
+      const { ok, message } = await examine({ ...env, HANDLERS: path.join(ROOT, "test/fixtures/handlers") });
       expect(ok).to.equal(true);
       expect(message("port")).to.equal(`a Paihao server listens on 127.0.0.1:${port}, and is ready`);
       expect(message("index")).to.match(/^\d+ tasks and \d+ index entries agree$/);

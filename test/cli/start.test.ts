@@ -26,16 +26,21 @@ describe("paihao start", function () {
     expect(JSON.parse(warning || "")).to.include({ variable: "RESULT_TLL", meant: "RESULT_TTL" });
   });
 
-  it("prints a command to try that works, also with keys", async () => {
+  it("prints a submission that works, also with keys, with a sample of the input of a queue", async () => {
+    const dir = mkdtempSync(path.join(tmpdir(), "paihao-test-"));
+    const input = { type: "object", properties: { name: { type: "string", minLength: 1 } }, required: ["name"] };
+    writeFileSync(path.join(dir, "queues.json"), JSON.stringify({ greet: { input } }));
     const keys = testKeys({ owner: ["submit"] });
-    const { said } = await start(keys.env);
+    const { said } = await start({ ...keys.env, HANDLERS: dir });
     const command = (await eventually(() => said.find((line) => line.startsWith("try: ")) ?? false)) || "";
     const [, key] = keys.as("owner").Authorization?.split(" ") ?? [];
     const answered = spawnSync("sh", ["-c", command.replace("try: ", "")], {
       encoding: "utf8",
       env: { ...process.env, PAIHAO_KEY: key },
     });
+    rmSync(dir, { recursive: true });
     expect(answered.stdout).to.match(/^HTTP\/1.1 202 /);
+    expect(command).to.include(`/v1/queues/greet/requests -H 'Prefer: respond-async'`);
   });
 
   it("says that it stops, what it waits for, and that it has stopped", async () => {

@@ -62,27 +62,28 @@ describe("a connection to the store", () => {
     await eventually(() => closed > 1);
     const refused = await connection.ping().catch((error: Error) => error.message);
     expect(refused).to.match(/^Stream isn't writeable|^Connection is closed/);
-    expect(told, "at once").to.deep.equal(["connection to the store lost"]);
-    expect(messages).to.deep.equal(["connection to the store lost"]);
+    expect(told, "at once").to.deep.equal(["connection to the store lost; reconnecting"]);
+    expect(messages).to.deep.equal(["connection to the store lost; reconnecting"]);
     store = await startFakeRedis(INFO, port);
     await eventually(() => messages.length > 1);
-    expect(messages).to.deep.equal(["connection to the store lost", "connection to the store is back"]);
+    expect(messages).to.deep.equal(["connection to the store lost; reconnecting", "connection to the store is back"]);
     connection.disconnect();
     await eventually(() => connection?.status === "end");
     expect(messages).to.have.lengthOf(2);
   });
 
-  it("says why it was lost, by its last error", async () => {
-    const lines: { msg: string; reason: string }[] = [];
+  it("says which was lost and why, by its last error", async () => {
+    const lines: { msg: string; reason: string; store: string }[] = [];
     const log = createLog("debug", { destination: { write: (line) => lines.push(JSON.parse(line)) } });
     store = await startFakeRedis(INFO);
-    connection = await connect(at(store.port), "test", log);
+    const { port } = store;
+    connection = await connect(at(port), "test", log);
     connection.emit("error", new Error("read ECONNRESET"));
     await store.stop();
     store = undefined;
     await eventually(() => lines.length > 0);
-    expect(lines.map(({ msg, reason }) => `${msg}: ${reason}`)).to.deep.equal([
-      "connection to the store lost: read ECONNRESET",
+    expect(lines.map(({ msg, reason, store }) => `${store}: ${msg}: ${reason}`)).to.deep.equal([
+      `127.0.0.1:${port}: connection to the store lost; reconnecting: read ECONNRESET`,
     ]);
   });
 

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { ProblemError } from "../../src/errors.ts";
+import { ProblemError, reasonOf } from "../../src/errors.ts";
 import { refusalOf, storeError } from "../../src/store/store-error.ts";
 
 describe("why the store refuses writes", () => {
@@ -34,6 +34,8 @@ describe("an error of the store", () => {
     for (const away of ["LOADING Redis is loading the dataset", "Connection is closed.", "Command timed out"])
       expect(code(away)).to.equal("store-unavailable");
     expect(code("WRONGTYPE Operation against a key")).to.equal("internal");
+    const lost = storeError(new Error("Stream isn't writeable and enableOfflineQueue options is false"), "redis:6379");
+    expect(reasonOf(lost)).to.match(/: no connection to Redis at redis:6379$/);
     const cause = new Error("ECONNRESET");
     expect(storeError(cause).cause).to.equal(cause);
     const problem = new ProblemError("expired");

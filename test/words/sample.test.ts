@@ -10,12 +10,13 @@ describe("the sample of an input", () => {
         currency: { enum: ["EUR", "CNY"] },
         count: { type: "integer", minimum: 2 },
         to: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
+        code: { type: "string", minLength: 6 },
         either: { anyOf: [{ type: "boolean" }, { type: "null" }] },
         optional: { type: "string" },
       },
-      required: ["seconds", "currency", "count", "to", "either"],
+      required: ["seconds", "currency", "count", "to", "code", "either"],
     };
-    const sample = { seconds: 3, currency: "EUR", count: 2, to: { name: "" }, either: false };
+    const sample = { seconds: 3, currency: "EUR", count: 2, to: { name: "" }, code: "text..", either: false };
     expect(sampleOf(schema)).to.deep.equal(sample);
     expect(sampleOf({})).to.deep.equal({});
     expect(sampleOf({ type: ["string", "null"], default: "a" })).to.equal("a");

@@ -47,7 +47,7 @@ export function demoCommand(): Command {
     .addOption(
       new Option("--kill <time>", `how often a worker is killed: ${DURATION_HELP}`)
         .argParser(readDuration)
-        .default(60_000, "1m"),
+        .default(60_000, "1 min"),
     )
     .action(async (options: { port: string; kill: number }) => {
       const { demo } = await import("../demo/demo.ts");

@@ -27,7 +27,7 @@ export async function* examine({ heal }: { readonly heal: boolean }): AsyncGener
   yield finding;
   const keys = checkKeys(config);
   if (keys) yield keys;
-  yield await checkPort(config);
+  yield await checkPort(config, queues);
   yield* examineStore(config, heal, new Set(queues));
 }
 

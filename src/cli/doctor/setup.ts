@@ -67,10 +67,13 @@ export async function checkHandlers({
 
 const PROBE_MS = 3000;
 /** Limits what is read from another program, which may send anything. */
-const ANSWER_BYTES = 100_000;
+const ANSWER_BYTES = 5_000_000;
 
-/** Whether the server can listen on its address, or already does. */
-export async function checkPort({ host, port }: Pick<Config, "host" | "port">): Promise<Finding> {
+/** Whether the server can listen on its address, or already does, with these queues. */
+export async function checkPort(
+  { host, port }: Pick<Config, "host" | "port">,
+  queues: readonly string[],
+): Promise<Finding> {
   if (port === undefined) return ok("port", "none: a worker without PORT does not listen");
   const place = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   try {
@@ -81,7 +84,7 @@ export async function checkPort({ host, port }: Pick<Config, "host" | "port">): 
     return ok("port", port === 0 ? `any free one on ${host}` : `${place} is free`);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "EADDRINUSE") return checkListener(place, ownUrl(host, port));
+    if (code === "EADDRINUSE") return checkListener(place, ownUrl(host, port), queues);
     if (code === "EACCES") return failure("port", `this user may not listen on ${place}`, "set PORT to one above 1023");
     if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
       return failure(
@@ -95,10 +98,19 @@ export async function checkPort({ host, port }: Pick<Config, "host" | "port">): 
 }
 
 /** Finds out what listens there. */
-async function checkListener(place: string, url: string): Promise<Finding> {
+async function checkListener(place: string, url: string, queues: readonly string[]): Promise<Finding> {
   const answer = await readiness(url);
   if (answer === undefined)
     return failure("port", `${place} is taken by another program`, "stop it, or set PORT to another");
+  const served = await queuesAt(url);
+  const missing = served && queues.filter((queue) => !served.includes(queue));
+  if (missing?.[0] !== undefined) {
+    return warning(
+      "port",
+      `a Paihao server listens on ${place}, and serves ${served?.join(", ") || "no queue"}, not ${missing.join(", ")}`,
+      "set PORT to another, or stop that server and start it with these handlers",
+    );
+  }
   if (answer.reasons.length === 0) return ok("port", `a Paihao server listens on ${place}, and is ready`);
   const advice = "see its log, and the findings on the store";
   return warning("port", `a Paihao server listens on ${place}, but is not ready: ${answer.reasons.join("; ")}`, advice);
@@ -106,13 +118,25 @@ async function checkListener(place: string, url: string): Promise<Finding> {
 
 /** What a server reports about itself; undefined if it is not a Paihao server. */
 async function readiness(url: string): Promise<{ reasons: readonly string[] } | undefined> {
+  const { status, reasons } = (await documentAt(`${url}/readyz`)) ?? {};
+  return typeof status === "string" && Array.isArray(reasons) ? { reasons: reasons.map(String) } : undefined;
+}
+
+/** The queues to which a server accepts submissions; undefined if it does not say. */
+async function queuesAt(url: string): Promise<readonly string[] | undefined> {
+  const { paths } = (await documentAt(`${url}/openapi.json`)) ?? {};
+  if (typeof paths !== "object" || paths === null) return undefined;
+  return Object.keys(paths).flatMap((route) => /^\/v1\/queues\/([^/{]+)\/requests$/.exec(route)?.[1] ?? []);
+}
+
+/** A JSON document of another program; undefined if it does not speak HTTP, or answers something else. */
+async function documentAt(url: string): Promise<Readonly<Record<string, unknown>> | undefined> {
   try {
-    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(PROBE_MS) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(PROBE_MS) });
     const body = await readLimited(response.body, { maxBytes: ANSWER_BYTES });
-    const { status, reasons } = JSON.parse(body.toString()) as { status?: unknown; reasons?: unknown };
-    return typeof status === "string" && Array.isArray(reasons) ? { reasons: reasons.map(String) } : undefined;
+    const document: unknown = JSON.parse(body.toString());
+    return typeof document === "object" && document !== null ? { ...document } : undefined;
   } catch {
-    // It does not speak HTTP, or answers something else.
     return undefined;
   }
 }

@@ -76,7 +76,7 @@ import { z } from "zod";
 /** Each export of defineHandler in this folder is a queue. This one greets, and takes a second for it. */
 export const greet = defineHandler({
   queue: "greet",
-  input: z.object({ name: z.string().min(1).max(80) }),
+  input: z.object({ name: z.string().min(1).max(80).meta({ examples: ["Ada"] }) }),
   timeout: "30s",
   async run({ name }, task) {
     for (const percent of [0, 25, 50, 75]) {

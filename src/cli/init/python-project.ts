@@ -15,7 +15,7 @@ export const QUEUES = `{
     "lease": "15s",
     "input": {
       "type": "object",
-      "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 80 } },
+      "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 80, "examples": ["Ada"] } },
       "required": ["name"],
       "additionalProperties": false
     }

@@ -6,6 +6,7 @@ import { backoffMs } from "../../backoff.ts";
 import type { Config } from "../../config/config.ts";
 import type { ServerRole } from "../../config/variables.ts";
 import { messageOf, StartError } from "../../errors.ts";
+import type { SampleCall } from "../../handler/sample-call.ts";
 import type { Logger } from "../../log.ts";
 import type { Running, RunningDoor } from "../../running.ts";
 import { provisionStore } from "../../store/servers/provision.ts";
@@ -21,6 +22,7 @@ export interface Ready {
   readonly url: string | undefined;
   readonly doors: readonly RunningDoor[];
   readonly queues: readonly string[];
+  readonly sample: SampleCall | undefined;
 }
 
 /** What a process sends: that it is ready, why it cannot start, or a request for the metrics of all. */
@@ -107,13 +109,14 @@ export async function startFleet(
     signal.throwIfAborted();
     // The first starts alone, so that a configuration error is reported only once.
     const [first, ...others] = all;
-    const { url, doors, queues } = (await first?.start()) ?? { url: undefined, doors: [], queues: [] };
+    const nothing = { url: undefined, doors: [], queues: [], sample: undefined };
+    const { url, doors, queues, sample } = (await first?.start()) ?? nothing;
     signal.throwIfAborted();
     await Promise.all(others.map((member) => member.start()));
     const reload = () => {
       replacing = replacing.then(replaceAll);
     };
-    return { url, doors, queues, store: store.description, reload, stop };
+    return { url, doors, queues, sample, store: store.description, reload, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -49,7 +49,8 @@ try {
   });
   const running = await starting;
   endWhenStuck(running, log);
-  tell({ ready: { url: running.url, doors: running.doors, queues: running.queues } });
+  const { url, doors, queues, sample } = running;
+  tell({ ready: { url, doors, queues, sample } });
 } catch (error) {
   if (!(error instanceof StartError || error instanceof CommandError)) throw error;
   tell({ refusal: messageOf(error) });

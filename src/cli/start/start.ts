@@ -90,14 +90,7 @@ function greeting(running: Running, { role, apiKeys, apiKeysFile }: Config): str
   const queues = `queues: ${running.queues.join(", ")}`;
   if (running.url === undefined || role === "worker") return [`paihao ${role} is ready · ${queues} · ${running.store}`];
   const key = apiKeys.length > 0 || apiKeysFile !== undefined ? ` -H "Authorization: Bearer $PAIHAO_KEY"` : "";
-  const sample = running.queues.includes("default")
-    ? [
-        `try: curl -i -X POST${key}`,
-        `${running.url}/v1/requests`,
-        "-H 'Prefer: respond-async' -H 'Content-Type: application/json'",
-        `-d '{"seconds":3}'`,
-      ].join(" ")
-    : `try: curl${key} ${running.url}/v1/queues`;
+  const { path = "/v1/queues", options = "" } = running.sample ?? {};
   const dashboard = `dashboard: ${running.url}/dashboard`;
   return [
     running.store,
@@ -105,6 +98,6 @@ function greeting(running: Running, { role, apiKeys, apiKeysFile }: Config): str
     ...running.doors.map(({ description }) => description),
     `paihao ${role} is ready on ${running.url}`,
     dashboard,
-    sample,
+    `try: curl -i${key} ${running.url}${path}${options}`,
   ];
 }

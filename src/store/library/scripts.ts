@@ -1,7 +1,7 @@
 import { Command, type Redis } from "ioredis";
 import type { Durability } from "../../config/variables.ts";
 import { nodesOf } from "../cluster-routing.ts";
-import { CONNECTION_DEFAULTS, type Connection, isCluster, LARGE_VALUE_MS } from "../connection.ts";
+import { CONNECTION_DEFAULTS, type Connection, isCluster, LARGE_VALUE_MS, placeOfConnection } from "../connection.ts";
 import { Confirmation } from "../durability.ts";
 import { reserve } from "../line/reserve.ts";
 import { refusalOf, storeError } from "../store-error.ts";
@@ -92,7 +92,7 @@ export function scriptsOf(connection: Connection, options: ScriptsOptions = {}):
     try {
       return await nodes.run(tag, command, LARGE_VALUE_MS);
     } catch (error) {
-      throw storeError(error);
+      throw storeError(error, placeOfConnection(connection));
     }
   };
   const value: Scripts["value"] = (tag, key) => read(tag, (node) => node.getBuffer(key));
@@ -144,7 +144,7 @@ function callOf<Asked extends readonly unknown[], Answer>(
         return confirmation.confirm(through).then((durable) => verb.read(reply, durable));
       },
       (error: unknown) => {
-        throw storeError(error);
+        throw storeError(error, placeOfConnection(through));
       },
     );
   };
