@@ -64,6 +64,8 @@ export function relay(upstream: Upstream, passage: Passage): Promise<Relayed> {
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"]);
 /** Methods whose requests have no Content-Length if they have no body (RFC 9110 §8.6). */
 const BODILESS: ReadonlySet<string> = new Set(["GET", "HEAD", "DELETE", "OPTIONS", "TRACE"]);
+/** How long a connection to the API may take, ms: the system would try for two minutes. */
+const CONNECT_MS = 10_000;
 const SWITCHING_PROTOCOLS = 101;
 const NO_CONTENT = 204;
 /** Statuses of answers without a body (RFC 9112 §6.3). */
@@ -123,8 +125,14 @@ class Exchange {
     this.#sent = sent;
     sent.on("socket", (socket) => {
       this.#readBefore = socket.bytesRead;
-      if (sent.reusedSocket) this.#connected();
-      else socket.once(this.#upstream.connectEvent, () => this.#connected());
+      if (sent.reusedSocket) return this.#connected();
+      const late = () => this.#lost(sent, new Error(`no connection within ${CONNECT_MS / 1000} s`));
+      const timer = setTimeout(late, CONNECT_MS);
+      socket.once("close", () => clearTimeout(timer));
+      socket.once(this.#upstream.connectEvent, () => {
+        clearTimeout(timer);
+        this.#connected();
+      });
     });
     sent.on("information", (info) => this.#inform(info));
     sent.on("response", (answer) => this.#answered(answer));
