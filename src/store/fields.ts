@@ -126,6 +126,7 @@ export const QUEUE_FIELDS = {
   ],
   paused: ["paused", "1 while the queue is paused"],
   rest: ["rest", "while its gate lets nothing through: since when, until when, ms, a number of the gate, why"],
+  trial: ["trial", "the last turn that began meanwhile, to find out whether that may end"],
   service: ["service", "how many service times there were, and the latest of them, see task/complete.lua"],
   workers: ["workers", "live workers at the last heartbeat"],
   slots: ["slots", "their slots"],

@@ -1,5 +1,5 @@
--- Some tasks are turns of callers who work themselves: all of a queue of turns, which has no handler, and in the queue of a gateway those
--- that come in by its door, where others wait for workers in the same line. Such a queue has a total. Every script that frees a slot or lets
+-- Some tasks are turns of callers who work themselves: all of a queue of turns, which has no handler, or some of a queue with a handler, where
+-- others wait for workers in the same line. Such a queue has a total. Every script that frees a slot or lets
 -- a task join begins the turns that are in front, and wakes workers for what comes then. A turn that runs has no worker. Its lease ends when
 -- it has lasted as long as any may; its presence, an entry in K.deadlines like that of any task, ends it before if its holder stops looking.
 local Turns = {}
@@ -23,12 +23,13 @@ function Turns.call(call, id, listeners, webhook)
   if webhook then Follow.tell_webhook(call, id, S.running, webhook) end
 end
 
--- While a queue rests, its circuit breaker being open, one turn at a time finds out whether that may end. Returns how many may begin, and
--- else in how many ms one may.
-local function while_resting(call, queue, rest, count)
+-- While the gate of a queue lets nothing through, one turn at a time finds out whether that may end: Q.trial. Turns that began before may last
+-- for long, and say nothing about it. Returns how many may begin, and else in how many ms one may.
+local function while_resting(call, queue, rest, trial, count)
   local left = tonumber(string.match(rest, '^%d+ (%d+)') or 0) - call.now
   if left > 0 then return 0, left end
-  return redis.call('ZCARD', K.leases(call, queue)) == 0 and math.min(1, count) or 0
+  local is_tried = trial and redis.call('ZSCORE', K.leases(call, queue), trial)
+  return is_tried and 0 or math.min(1, count)
 end
 
 -- Begins as many turns of a queue as are in front of its line and there is room for. Returns after how many ms more may begin: 0 if there are
@@ -38,11 +39,11 @@ function Turns.begin(call, queue, total, longest)
   local count = math.min(MAX_BEGUN, room)
   if count == 0 or redis.call('EXISTS', K.waiting(call, queue)) == 0 then return nil end
   local key = K.queue(call, queue)
-  local paused, fence, limit, rekey_from, set_rate, declared_rate, rest =
-    unpack(redis.call('HMGET', key, Q.paused, Q.fence, Q.keyed, Q.rekey, Q.setRate, Q.rate, Q.rest))
+  local paused, fence, limit, rekey_from, set_rate, declared_rate, rest, trial =
+    unpack(redis.call('HMGET', key, Q.paused, Q.fence, Q.keyed, Q.rekey, Q.setRate, Q.rate, Q.rest, Q.trial))
   if paused == '1' then return nil end
   local rested
-  if rest then count, rested = while_resting(call, queue, rest, count) end
+  if rest then count, rested = while_resting(call, queue, rest, trial, count) end
   local rate, span = string.match(set_rate or declared_rate or '', '^(%d+) (%d+)$')
   local request = { queue = queue, worker = '', turn = longest, rate = tonumber(rate or nil), span = tonumber(span or nil) }
   local keyed = limit and Keyed.limit(call, queue, limit)
@@ -55,6 +56,7 @@ function Turns.begin(call, queue, total, longest)
     local entries = Start.take(call, queue, count - begun, keyed, undecided, 'turns')
     local ids, fence_now = Start.start(call, request, entries, last_fence, keyed)
     begun, last_fence = begun + #ids, fence_now
+    if rest and ids[1] then redis.call('HSET', key, Q.trial, ids[1]) end
     -- An entry without a task must not cost anybody the turn.
     local healed = #entries / 2 - #ids
     if healed > 0 then redis.call('HINCRBY', key, Q.healed, healed) end

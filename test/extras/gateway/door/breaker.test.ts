@@ -35,6 +35,24 @@ describe("a door whose API is down", () => {
     await door.expectFree();
   });
 
+  it("finds out that it can be reached again although a turn from before goes on", async () => {
+    const { port } = api;
+    const old = door.call("/hold/old");
+    const { response } = await api.next();
+    response.write("begun, ");
+    await old.head;
+    api.refuse();
+    const kept = door.call("/kept");
+    await eventually(async () => (await resting()) !== null, 10_000);
+    const next = await Api.start(port);
+    expect((await kept.answer).text).to.equal("ok");
+    expect(await resting()).to.equal(null);
+    response.end("done");
+    expect((await old.answer).text).to.equal("begun, done");
+    await door.expectFree();
+    await next.stop();
+  });
+
   it("passes its 503 on, and rests after five", async () => {
     const callers = [1, 2, 3, 4, 5, 6, 7].map((n) => door.call(`/hold/${n}`));
     for (let n = 0; n < 5; n += 1) (await api.next()).response.writeHead(503).end("busy");

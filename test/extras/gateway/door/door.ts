@@ -75,6 +75,11 @@ export class Api {
     this.#server.on("upgrade", listener);
   }
 
+  /** Refuses new connections; those that are open go on. */
+  refuse(): void {
+    this.#server.close();
+  }
+
   async stop(): Promise<void> {
     this.#server.closeAllConnections();
     if (this.#server.listening) await once(this.#server.close(), "close");
