@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import type { GatewayOptions } from "../../../../src/extras/gateway/gateway.ts";
@@ -230,6 +231,47 @@ describe("the line at a door", () => {
     await first.answer;
     expect(api.asked.length).to.equal(1);
     await door.expectFree();
+  });
+
+  it("passes a long body on whole that came while its caller waited", async () => {
+    const { first, served, second } = await two();
+    const body = randomBytes(5_000_000);
+    const upload = door.call("/hold/upload", {
+      method: "PUT",
+      headers: { "Content-Length": String(body.length) },
+      body,
+    });
+    await door.until(1, 2);
+    served.response.end();
+    (await api.next()).response.end();
+    const { request, response } = await api.next();
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    expect(Buffer.concat(chunks).equals(body)).to.equal(true);
+    response.end();
+    await Promise.all([first.answer, second.answer, upload.answer]);
+    await door.expectFree();
+  });
+
+  it("refuses what comes on an open connection once its server stops", async () => {
+    await open({}, { DRAIN_TIMEOUT: "5s" });
+    const wire = new Wire(door.port);
+    const send = () => wire.write("GET /any HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    send();
+    await wire.until("ok");
+    const first = door.call("/hold");
+    const served = await api.came("GET /hold");
+    const stopped = door.stop();
+    send();
+    const text = await wire.until("/problems/stopping");
+    expect(text)
+      .to.include("HTTP/1.1 503 ")
+      .and.match(/\r\nRetry-After: 1\r\n/i);
+    wire.socket.destroy();
+    served.response.end("served");
+    expect((await first.answer).text).to.equal("served");
+    await stopped;
+    expect(api.asked.length).to.equal(2);
   });
 
   it("holds a turn for a WebSocket as long as it lasts", async () => {

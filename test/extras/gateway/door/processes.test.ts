@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
+import { connectOnce } from "../../../../src/store/servers/connect-once.ts";
 import { exchange, type Sent } from "../../../helpers/http/server.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../../../helpers/server-process.ts";
 import { uniquePrefix } from "../../../helpers/store/run-store.ts";
@@ -141,6 +142,26 @@ describe("doors of several processes", function () {
     expect((await third.answer).text).to.equal("ok");
     expect((await fourth.answer).text).to.equal("ok");
     expect(api.asked.map(({ line }) => line)).to.deep.equal(["GET /hold/1", "GET /hold/2", "GET /3", "GET /4"]);
+    await a.expectFree();
+  });
+
+  it("serve those who have come before the store is full, and refuse others until it is not", async () => {
+    const a = await start();
+    const first = a.call("/hold/1");
+    const served = await api.next();
+    const second = a.call("/hold/2");
+    await a.until(1, 1);
+    const control = await connectOnce(redis.url);
+    await control.config("SET", "maxmemory", "1");
+    const refused = await a.send("/3");
+    expect([refused.status, refused.json.type]).to.deep.equal([503, "/problems/store-full"]);
+    served.response.end("1");
+    expect((await first.answer).text).to.equal("1");
+    const next = await api.next();
+    next.response.end("2");
+    expect((await second.answer).text).to.equal("2");
+    await control.config("SET", "maxmemory", "0");
+    control.disconnect();
     await a.expectFree();
   });
 });
