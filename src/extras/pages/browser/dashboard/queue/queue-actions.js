@@ -45,7 +45,7 @@ export function adjustButtons({ name, actions, turns, settings }, desk) {
   };
   const adjust = () =>
     desk.act(async () => {
-      const answer = await desk.ask(settingsQuestion(settings, turns !== null));
+      const answer = await desk.ask(settingsQuestion(settings, turns));
       if (answer === null) return null;
       const fields = ["concurrency", "total", "max", "per"].map((field) => String(answer.get(field) ?? "").trim());
       const [each, total, max, per] = fields;
@@ -78,10 +78,10 @@ const isAdjusted = ({ concurrency, total, rate }) => [concurrency, total, rate].
 
 /**
  * @param {Queue["settings"]} settings
- * @param {boolean} areTurns
+ * @param {Queue["turns"]} turns
  * @returns {import("../parts/dialog.js").Question}
  */
-const settingsQuestion = ({ concurrency, total, rate }, areTurns) => ({
+const settingsQuestion = ({ concurrency, total, rate }, turns) => ({
   title: "Settings of this queue",
   body: html`
     ${
@@ -91,15 +91,15 @@ const settingsQuestion = ({ concurrency, total, rate }, areTurns) => ({
         <input id="concurrency" name="concurrency" type="number" min="1" autofocus
           value=${isSet(concurrency) ? concurrency.now : ""} placeholder="${concurrency.declared} declared" />`
     }
-    <label for="total">${areTurns ? "Turns at a time" : "Tasks at a time, over all processes"}</label>
+    <label for="total">${turns ? (turns.door ? "Requests at a time" : "Turns at a time") : "Tasks at a time, over all processes"}</label>
     <input id="total" name="total" type="number" min="1" value=${isSet(total) ? total.now : ""}
       placeholder=${total.declared === null ? "any number" : `${total.declared} declared`} />
-    <label for="rate-max">${areTurns ? "Turns that may begin" : "Tasks that may start, over all workers"}</label>
+    <label for="rate-max">${turns ? (turns.door ? "Requests that may be served" : "Turns that may begin") : "Tasks that may start, over all workers"}</label>
     <input id="rate-max" name="max" type="number" min="1" value=${isSet(rate) ? rate.now?.max : ""}
       placeholder=${rate.declared ? `${rate.declared.max} declared` : "any number"} />
     <label for="rate-per">in this time, such as 1s, 30s or 1m</label>
     <input id="rate-per" name="per" value=${isSet(rate) ? rate.now?.per : ""} placeholder=${rate.declared?.per ?? "1s"} />
-    <p class="hint">An empty field is as declared. ${areTurns ? "Turns that are taken" : "Running tasks"} go on.</p>`,
+    <p class="hint">An empty field is as declared. ${turns ? (turns.door ? "Requests that are served" : "Turns that are taken") : "Running tasks"} go on.</p>`,
   submit: "Change",
 });
 
@@ -112,7 +112,9 @@ export function badges({ orphaned, paused, resting, order, held, limit, settings
     resting && html`<span class="badge warn" title=${reason}>circuit breaker open</span>`,
     isAdjusted(settings) &&
       html`<span class="badge" title="An operator has changed how many run at a time, or may start">adjusted</span>`,
-    turns && html`<span class="badge" title="Its callers do the work, when it is their turn">turns</span>`,
+    turns?.door && html`<span class="badge" title="Requests wait here for an API, and pass through to it">door</span>`,
+    turns?.door === false &&
+      html`<span class="badge" title="Its callers do the work, when it is their turn">turns</span>`,
     order === "fair" && html`<span class="badge" title="Callers take turns">fair</span>`,
     held !== null &&
       limit === null &&
