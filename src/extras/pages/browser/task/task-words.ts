@@ -18,12 +18,14 @@ const HEADLINES: Readonly<Record<string, string>> = {
   canceled: "Canceled",
 };
 
-/** What visitors read in place of titles of problems, which are for callers. */
-const FAULTS: Readonly<Record<string, string>> = {
-  "The task failed": "Something went wrong on our side.",
-  "The task lost its worker too often": "Something went wrong on our side.",
-  "The task took too long": "It took too long, and was stopped.",
-};
+/** What visitors read in place of what callers read, where a handler has said nothing: no attempts, no workers. */
+const FAULTS: readonly (readonly [RegExp, string])[] = [
+  [
+    /^The (?:task failed|handler failed in each of \d+ attempts\.|task lost its worker too often)$/,
+    "Something went wrong on our side.",
+  ],
+  [/^The (?:task took too long|handler took longer than \d+ ms\.)$/, "It took too long, and was stopped."],
+];
 
 /** What a reader of a failed task may do, unless its queue says it. */
 const ADVICE = "Tell whoever runs this service: the id below finds it.";
@@ -99,8 +101,10 @@ function aheadOf({ state, index, eta }: Task): string {
   return eta?.rate ? `${allowed(eta.rate)} allowed, ${before}` : before;
 }
 
+const plain = (message: string): string => FAULTS.find(([of]) => of.test(message))?.[1] ?? message;
+
 function detailOf(task: Task): string {
-  if (task.error) return FAULTS[task.error.message] ?? task.error.message;
+  if (task.error) return plain(task.error.message);
   if (isExpired(task)) return "It succeeded, but its result has expired.";
   if (task.held && task.state === "waiting") return "Waits for a task with the same key to end";
   return task.progress?.message ?? "";
