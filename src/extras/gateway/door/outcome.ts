@@ -39,13 +39,14 @@ export function problemOf(relayed: Exclude<Relayed, { how: "whole" | "left" }>, 
   });
 }
 
-/** What a request has shown of the API; undefined for nothing. */
-export function targetOf(relayed: Relayed): TargetState | undefined {
-  if (relayed.how === "whole") {
-    const { status } = relayed;
-    return { state: status === UNAVAILABLE ? "down" : "up", reason: `status ${status}`, repeatable: false };
-  }
+/** What the status of an answer shows of the API. */
+export function targetWith(status: number): TargetState {
+  return { state: status === UNAVAILABLE ? "down" : "up", reason: `status ${status}`, repeatable: false };
+}
+
+/** What a request without an answer shows of the API; undefined for nothing. */
+export function targetWithout(relayed: Relayed): TargetState | undefined {
   if (relayed.how === "refused") return { state: "down", reason: relayed.reason, repeatable: true };
-  if (relayed.how === "left" || relayed.how === "aborted") return undefined;
-  return { state: "unclear", reason: relayed.reason, repeatable: false };
+  if (relayed.how === "unanswered") return { state: "unclear", reason: relayed.reason, repeatable: false };
+  return undefined;
 }

@@ -27,6 +27,8 @@ export interface Passage {
   readonly signal: AbortSignal;
   /** Longest time to the head of the answer, ms. */
   readonly timeoutMs: number | null;
+  /** Called with the status of the API's answer as soon as its head has come. */
+  readonly answered?: (status: number) => void;
   /** The connection of a request that the server has handed over for an upgrade. */
   readonly upgrade?: Socket;
   /**
@@ -219,7 +221,8 @@ class Exchange {
     if (flaw !== undefined) return this.#end({ how: "unanswered", reason: flaw, timedOut: false });
     this.#answer = answer;
     clearTimeout(this.#timer);
-    const { response, begun } = this.#passage;
+    const { response, begun, answered } = this.#passage;
+    answered?.(answer.statusCode ?? 0);
     answer.on("error", ignore);
     if (!response.headersSent) {
       this.#writeHead(answer);
@@ -285,8 +288,9 @@ class Exchange {
     if (this.#isEnded) return void api.destroy();
     clearTimeout(this.#timer);
     this.#unlisten();
-    const { response, body } = this.#passage;
+    const { response, body, answered } = this.#passage;
     this.#answer = answer;
+    answered?.(SWITCHING_PROTOCOLS);
     response.detachSocket(caller);
     const { statusMessage, headers } = answer;
     const fields = [...this.#fields(answer), ["Upgrade", headers.upgrade ?? ""], ["Connection", "Upgrade"]];

@@ -14,7 +14,7 @@ import { accessOf } from "../../../http/request/access.ts";
 import { assembleSubmission } from "../../../http/submit/submission.ts";
 import { checkAccepted } from "../../../http/submit/submit.ts";
 import { SUBMIT_DEFAULTS } from "../../../wire/submission.ts";
-import type { CircuitBreakers } from "../circuit-breakers.ts";
+import type { CircuitBreakers, TargetState } from "../circuit-breakers.ts";
 import type { Gateway } from "../gateway.ts";
 import { requestFields } from "../headers.ts";
 import { isUnsafePath } from "../request.ts";
@@ -22,7 +22,7 @@ import { originOf, unsafePath } from "../routes.ts";
 import { described, lookAtBody, pathOf } from "./described.ts";
 import type { Call, Hold, Holds } from "./hold.ts";
 import { AHEAD, Ahead, isStreamed } from "./openai.ts";
-import { malformedProblem, overProblem, problemOf, stoppingProblem, targetOf } from "./outcome.ts";
+import { malformedProblem, overProblem, problemOf, stoppingProblem, targetWith, targetWithout } from "./outcome.ts";
 import { type Relayed, relay } from "./relay.ts";
 import { ReadAhead } from "./relay-body.ts";
 import { malformed, onHangUp } from "./relay-request.ts";
@@ -220,10 +220,12 @@ export class Visit {
     const onLost = () => this.#over.abort();
     hold.lost.addEventListener("abort", onLost);
     if (hold.lost.aborted) onLost();
-    const relayed = await this.#relay(true);
+    const note = (seen: TargetState) => breakers.noteTurn(gateway.queue, hold.fence, seen, api.log);
+    // An answer may last long: others need not wait for its end to learn that the API is up.
+    const relayed = await this.#relay((status) => void note(targetWith(status)));
     hold.lost.removeEventListener("abort", onLost);
-    const seen = targetOf(relayed);
-    const noted = seen && breakers.noteTurn(gateway.queue, hold.fence, seen, api.log);
+    const seen = targetWithout(relayed);
+    const noted = seen && note(seen);
     if (relayed.how === "refused" && !relayed.timedOut) {
       // First, so that the circuit breaker keeps the next one from being called.
       await noted;
@@ -252,7 +254,7 @@ export class Visit {
 
   /** Passes on a request that needs no turn. @throws ProblemError */
   async #pass(): Promise<void> {
-    const relayed = await this.#relay(false);
+    const relayed = await this.#relay();
     if (relayed.how === "whole") return;
     if (relayed.how === "left") return this.#gone();
     if (!this.#isAnswered()) throw problemOf(relayed, false);
@@ -263,8 +265,8 @@ export class Visit {
     return this.#ctx.res.headersSent || this.#socket.destroyed;
   }
 
-  /** Passes on the request, and the answer. */
-  async #relay(hasWaited: boolean): Promise<Relayed> {
+  /** Passes on the request, and the answer. @param answered in a turn: called with the status of the answer */
+  async #relay(answered?: (status: number) => void): Promise<Relayed> {
     const { gateway, door } = this.#parts;
     const { req, res, state } = this.#ctx;
     const { sentIn } = accessOf(this.#ctx);
@@ -272,7 +274,7 @@ export class Visit {
     // The bytes of an event stream that has begun follow as they are.
     if (this.#ahead) drop.add("accept-encoding");
     const id: HeaderField = ["X-Request-Id", state.requestId];
-    const own = this.#own(hasWaited);
+    const own = this.#own(answered !== undefined);
     const relayed = await relay(gateway.upstream, {
       request: req,
       response: res,
@@ -285,6 +287,7 @@ export class Visit {
       own,
       signal: this.#over.signal,
       timeoutMs: door.timeoutMs ?? null,
+      ...(answered && { answered }),
       ...(this.#isUpgrade && { upgrade: this.#socket }),
       ...(this.#ahead && { begun: Ahead.instead }),
     });
