@@ -136,12 +136,16 @@ export class CircuitBreakers implements Gate {
 
   /**
    * Notes what a turn at a door has shown about the target. Never rejects: without it, there is another probe.
-   * @param fence of the turn
+   * @param mayProbe whether the turn may have begun to find that out: it has waited, or its queue was resting
    */
-  async noteTurn(queue: string, fence: string, seen: TargetState, log: Logger): Promise<void> {
+  async noteTurn(
+    { queue, fence, mayProbe }: { readonly queue: string; readonly fence: string; readonly mayProbe: boolean },
+    seen: TargetState,
+    log: Logger,
+  ): Promise<void> {
     // What others have seen is unknown here, so that a success is told now and then, too.
-    if (seen.state === "up" && !this.#failing.has(queue) && performance.now() < (this.#quietUntil.get(queue) ?? 0))
-      return;
+    const isQuiet = !mayProbe && !this.#failing.has(queue) && performance.now() < (this.#quietUntil.get(queue) ?? 0);
+    if (seen.state === "up" && isQuiet) return;
     if (seen.state === "down") this.#failing.add(queue);
     const reason = seen.reason.slice(0, REASON_LENGTH);
     try {

@@ -214,7 +214,7 @@ export class Hold {
         this.#of.log.debug({ err: error }, "door: could not tell the store about a turn");
         if (!hasReason()) return false;
       }
-      await delay(TELL_MS.again);
+      await delay(TELL_MS.again, undefined, { ref: false });
     }
   }
 

@@ -61,6 +61,8 @@ export class Visit {
   #hasLeft = false;
   /** Why it waits no longer. */
   #refusal: ProblemError | undefined;
+  /** Whether its turn may begin to find out if the API is up. */
+  #mayProbe = false;
   #ahead: Ahead | undefined;
 
   /** @param isUpgrade the server has handed over its connection */
@@ -129,6 +131,7 @@ export class Visit {
       const verdict = await hold.submit({ ...assembled, byDoor: true });
       checkAccepted(this.#ctx, assembled, verdict);
       if (verdict.state === "waiting") this.#checkWait(verdict);
+      this.#mayProbe = verdict.state === "waiting" || verdict.snapshot.resting;
       const isTold = this.#isTold(body?.value);
       do {
         const call = await this.#wait(hold, isTold);
@@ -220,7 +223,8 @@ export class Visit {
     const onLost = () => this.#over.abort();
     hold.lost.addEventListener("abort", onLost);
     if (hold.lost.aborted) onLost();
-    const note = (seen: TargetState) => breakers.noteTurn(gateway.queue, hold.fence, seen, api.log);
+    const turn = { queue: gateway.queue, fence: hold.fence, mayProbe: this.#mayProbe };
+    const note = (seen: TargetState) => breakers.noteTurn(turn, seen, api.log);
     // An answer may last long: others need not wait for its end to learn that the API is up.
     const relayed = await this.#relay((status) => void note(targetWith(status)));
     hold.lost.removeEventListener("abort", onLost);

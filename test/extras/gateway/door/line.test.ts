@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import type { GatewayOptions } from "../../../../src/extras/gateway/gateway.ts";
@@ -150,6 +151,33 @@ describe("the line at a door", () => {
     await door.expectFree();
   });
 
+  it("shares the line out among those whom its function tells apart", async () => {
+    await open({
+      fair: { by: (request) => String((request as { headers: Record<string, string> }).headers["x-user"]) },
+    });
+    const ask = (user: string, n: number) => door.call(`/hold/${user}${n}`, { headers: { "X-User": user } });
+    const callers = [ask("a", 0)];
+    const asked = [await api.next()];
+    for (const [user, n] of [
+      ["a", 1],
+      ["a", 2],
+      ["a", 3],
+      ["b", 1],
+      ["b", 2],
+    ] as const) {
+      callers.push(ask(user, n));
+      await door.until(1, callers.length - 1);
+    }
+    for (let n = 0; n < callers.length; n += 1) {
+      asked[n]?.response.end();
+      if (n + 1 < callers.length) asked.push(await api.next());
+    }
+    const order = asked.map(({ line }) => line.slice(-2)).join(" ");
+    expect(order).to.match(/^a0 (?:a1 )?b1 a\d b2 a\d/);
+    await Promise.all(callers.map(({ answer }) => answer));
+    await door.expectFree();
+  });
+
   it("refuses those above the limit of their caller, and above the rate they wait", async () => {
     await open({ limit: { waiting: 1, by: () => "all" }, rate: { max: 1, per: "1s" } });
     await door.send("/1");
@@ -281,7 +309,8 @@ describe("the line at a door", () => {
       socket.pipe(socket);
     });
     const wire = new Wire(door.port);
-    wire.write(`GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+    const upgrade = "GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+    wire.write(upgrade);
     await wire.until("\r\n\r\n");
     expect(wire.text).to.match(/^HTTP\/1\.1 101 /);
     wire.write("hello");
@@ -290,6 +319,12 @@ describe("the line at a door", () => {
     await door.until(1, 1);
     wire.socket.destroy();
     expect((await waits.answer).text).to.equal("ok");
+    const second = new Wire(door.port).write(upgrade);
+    await second.until("\r\n\r\n");
+    const { json } = await door.server.send(`/v1/queues/${QUEUE}/running`);
+    await door.server.send(`/v1/requests/${json.items[0].id}`, { method: "DELETE" });
+    await Promise.race([once(second.socket, "end"), second.closed]);
+    second.socket.destroy();
     await eventually(
       () => door.server.log.filter(({ msg }) => msg === "request").some(({ status }) => status === 101),
       5000,
