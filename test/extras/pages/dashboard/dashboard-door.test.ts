@@ -35,6 +35,12 @@ describe("a queue with a door in the dashboard", function () {
     const waits = ask("error-400");
     await eventually(async () => (await test.json("/v1/queues/model")).waiting === 1);
     expect((await test.json("/v1/queues/model")).turns).to.deep.equal({ longest: null, door: true });
+    const [{ id }] = (await test.json("/v1/queues/model/running")).items;
+    const headers = test.keys.as("boss", { Accept: "text/html" });
+    const page = (await test.server.send(`/v1/requests/${id}/status`, { headers })).text;
+    expect(page, "the page of the task")
+      .to.contain("Being served")
+      .and.not.match(/your turn|Work now/i);
     await test.open("/dashboard/queues/model");
     await test.page.locator(".figures > div", { hasText: "Served now" }).getByText("1 of 1").waitFor();
     await test.page.getByRole("link", { name: "Served" }).click();
@@ -45,8 +51,8 @@ describe("a queue with a door in the dashboard", function () {
     await row.getByRole("button", { name: "End this request" }).click();
     await test.page.getByRole("button", { name: "End the request" }).click();
     await test.page.getByText("POST /v1/chat/completions is ended.").waitFor();
-    const { status, headers } = await served;
-    expect([status, headers.get("x-should-retry")]).to.deep.equal([503, "false"]);
+    const answer = await served;
+    expect([answer.status, answer.headers.get("x-should-retry")]).to.deep.equal([503, "false"]);
     expect((await waits).status, "the next one is served").to.equal(400);
     expect([upstream.aborted(), upstream.finished()]).to.deep.equal([1, 1]);
   });
