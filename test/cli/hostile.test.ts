@@ -46,6 +46,16 @@ const SCHEDULE = {
   ...{ id: EVIL, queue: EVIL, cron: EVIL, timeZone: EVIL, next: [EVIL], last: { id: EVIL, at: EVIL, state: EVIL } },
   ...{ declared: true, orphan: true, paused: true, label: EVIL, missed: EVIL, overlap: EVIL },
 };
+const INCIDENT = {
+  kind: EVIL,
+  level: EVIL,
+  queue: EVIL,
+  text: EVIL,
+  list: EVIL,
+  advice: EVIL,
+  runbook: EVIL,
+  since: EVIL,
+};
 const PROBLEM = {
   ...{ type: "/problems/constructor", title: EVIL, status: 400, detail: EVIL },
   errors: [{ pointer: EVIL, detail: EVIL }],
@@ -77,6 +87,7 @@ describe("what a hostile server says", function () {
       else if (path.endsWith("/text")) res.writeHead(200, { "Content-Type": "text/plain" }).end(EVIL);
       else if (path.endsWith("/own")) res.writeHead(200, { "Content-Type": "application/json" }).end(`{${EVIL}`);
       else if (path === "/v1/queues") send({ items: [QUEUE] });
+      else if (path === "/v1/incidents") send({ items: [INCIDENT] });
       else if (path === "/v1/workers") send({ items: [WORKER], truncated: false });
       else if (path === "/v1/schedules") send({ items: [SCHEDULE], next: null });
       else if (path.endsWith("/dead/errors"))

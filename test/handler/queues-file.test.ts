@@ -56,7 +56,7 @@ describe("queues.json", () => {
     const handlers = await loadHandlers(dir);
     expect(handlers.get("embed")?.concurrency).to.deep.equal({ each: 0, total: 4 });
     expect(handlers.get("gpu")).to.deep.include({
-      ...{ concurrency: { each: 0, total: 2 }, turns: { longestMs: 7_200_000 }, presenceMs: 60_000 },
+      ...{ concurrency: { each: 0, total: 2 }, turns: { longestMs: 7_200_000, all: true }, presenceMs: 60_000 },
     });
   });
 
