@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { messageOf, StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { type ApiKey, checkNamesUnique, findKey } from "./api-key.ts";
+import { type ApiKey, checkNamesUnique, findKey, hashBeginning, isExpired } from "./api-key.ts";
 import { type KeyFile, readKeyFile } from "./key-file.ts";
 
 /** The shortest time between two checks of the key file, ms: a revoked key may work for that long. */
@@ -38,10 +38,27 @@ export class KeyRing {
     this.#keys = file === undefined ? fixed : this.#firstKeys(file);
   }
 
-  /** The entry of a key; undefined if unknown. */
+  /** The entry of a key; undefined if it is unknown or has expired. */
   find(key: string): ApiKey | undefined {
+    this.look();
+    const entry = findKey(this.#keys, key);
+    return entry && !isExpired(entry) ? entry : undefined;
+  }
+
+  /** Why a key is not accepted, for a log. */
+  refusalOf(key: string): string {
+    const entry = findKey(this.#keys, key);
+    return entry ? `${entry.name} has expired` : `unknown, its hash begins with ${hashBeginning(key)}`;
+  }
+
+  /** The keys that are known now; some may have expired. */
+  get keys(): readonly ApiKey[] {
+    return this.#keys;
+  }
+
+  /** Reads the file if it has changed, and was not looked at just now. */
+  look(): void {
     if (this.#file !== undefined && this.#now() - this.#lookedMs >= LOOK_MS) this.#look(this.#file);
-    return findKey(this.#keys, key);
   }
 
   /** Reads the file again, whether it has changed or not. */

@@ -1,6 +1,8 @@
+import { type ApiKey, formatApiKey, isExpired } from "../auth/api-key.ts";
 import { KeyRing } from "../auth/key-ring.ts";
 import type { LinkSigner } from "../auth/link-signer.ts";
 import type { Config } from "../config/config.ts";
+import type { Events } from "../engine/monitoring/events.ts";
 import type { Logger } from "../log.ts";
 import { connect } from "../store/connection.ts";
 import type { Keys } from "../store/keys.ts";
@@ -27,11 +29,18 @@ type SecurityConfig = Pick<Config, "host" | "apiKeys" | "apiKeysFile" | "rateLim
  */
 export async function openSecurity(
   config: SecurityConfig,
-  { url, keys, signer, log }: { url: string; keys: Keys; signer: LinkSigner | undefined; log: Logger },
+  {
+    url,
+    keys,
+    signer,
+    log,
+    events,
+  }: { url: string; keys: Keys; signer: LinkSigner | undefined; log: Logger; events: Pick<Events, "note"> },
 ): Promise<OpenedSecurity> {
   const { apiKeys, apiKeysFile, rateLimit } = config;
   const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;
   const keyRing = hasKeys ? new KeyRing(apiKeys, apiKeysFile, { log }) : undefined;
+  const stopTelling = keyRing && tellKeys(keyRing, events);
   // Its own connection, so that counting does not wait behind large values.
   const redis = rateLimit && (await connect(url, "limits", log));
   return {
@@ -39,6 +48,39 @@ export async function openSecurity(
     ...(signer && { signer }),
     ...(redis && rateLimit && { rateLimit: new RateLimit(rateLimit, { redis, keys, log }) }),
     corsOrigins: config.corsOrigins,
-    close: () => redis?.disconnect(),
+    close: () => {
+      stopTelling?.();
+      redis?.disconnect();
+    },
   };
+}
+
+/** How often it is looked which keys there are, ms: also where nobody sends requests. */
+const LOOK_MS = 2000;
+
+/** Notes which API keys come, go and expire, each once, however many processes have them; returns a function that ends that. */
+function tellKeys(keyRing: KeyRing, events: Pick<Events, "note">): () => void {
+  /** Those that are accepted, by the line of each. */
+  let known = new Map<string, ApiKey>();
+  let isStart = true;
+  const note = (kind: "key-added" | "key-removed" | "key-expired", { name, hash }: ApiKey) => {
+    const state = `key ${name} ${hash.toString("hex").slice(0, 8)}`;
+    void events.note(isStart ? null : { kind, detail: name }, {
+      phase: kind === "key-added" ? "begins" : "ends",
+      state,
+    });
+  };
+  const look = () => {
+    keyRing.look();
+    const all = new Map(keyRing.keys.map((key) => [formatApiKey(key), key]));
+    const now = new Map([...all].filter(([, key]) => !isExpired(key)));
+    for (const [line, key] of known) if (!now.has(line)) note(all.has(line) ? "key-expired" : "key-removed", key);
+    for (const [line, key] of now) if (!known.has(line)) note("key-added", key);
+    known = now;
+  };
+  look();
+  isStart = false;
+  const timer = setInterval(look, LOOK_MS);
+  timer.unref();
+  return () => clearInterval(timer);
 }

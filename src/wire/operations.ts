@@ -19,6 +19,9 @@ const EVENT_KINDS = [
     "store-away",
     "settings-changed",
     "deployed",
+    "key-added",
+    "key-removed",
+    "key-expired",
     "schedule-missed",
     "incident-began",
     "incident-ended",
@@ -30,7 +33,7 @@ export const deploymentEvent = z.object({
   kind: z
     .enum(EVENT_KINDS)
     .describe(
-      "`worker-lost`: its heartbeats have ended without a goodbye; `queue-full`: MAX_WAITING was reached, `queue-drained`: at most 90 % of that are left; `target-down`, `target-up`: of the API behind a gateway; `store-full`: it refuses submissions, since it has no memory left, `store-drained`: it has room again; `store-away`: written when the store was back; `settings-changed`: an operator has changed what holds a queue, whether a worker takes work, or a schedule; `schedule-missed`: due times of a schedule were missed or refused; `deployed`: the first worker with another version of the handlers, `detail`, has started; `incident-began`, `incident-ended`: of a fault in `/v1/incidents` that has no kind of its own here.",
+      "`worker-lost`: its heartbeats have ended without a goodbye; `queue-full`: MAX_WAITING was reached, `queue-drained`: at most 90 % of that are left; `target-down`, `target-up`: of the API behind a gateway; `store-full`: it refuses submissions, since it has no memory left, `store-drained`: it has room again; `store-away`: written when the store was back; `settings-changed`: an operator has changed what holds a queue, whether a worker takes work, or a schedule; `schedule-missed`: due times of a schedule were missed or refused; `key-added`, `key-removed`, `key-expired`: of the API key that `detail` names; `deployed`: the first worker with another version of the handlers, `detail`, has started; `incident-began`, `incident-ended`: of a fault in `/v1/incidents` that has no kind of its own here.",
     ),
   queue: text.exactOptional(),
   worker: text.exactOptional(),

@@ -3,7 +3,7 @@ import { appendFileSync, chmodSync, mkdtempSync, readFileSync, rmSync, statSync,
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { type ApiKey, findKey, formatApiKey, makeKey, parseApiKey } from "../../src/auth/api-key.ts";
+import { type ApiKey, findKey, formatApiKey, isExpired, makeKey, parseApiKey } from "../../src/auth/api-key.ts";
 import { appendKey, parseKeyFile, readKeyFile, revokeKey } from "../../src/auth/key-file.ts";
 import { KeyRing, LOOK_MS } from "../../src/auth/key-ring.ts";
 import { StartError } from "../../src/errors.ts";
@@ -28,7 +28,9 @@ describe("an API key", () => {
   it("has a name of its form, known scopes and a whole hash, or is refused", () => {
     const refused = (line: string, reason: string) =>
       expect(() => parseApiKey(line), line).to.throw(StartError, reason);
-    refused(`ci:submit:${HASH}:more`, "three parts");
+    refused(`ci:submit:${HASH}:more`, "the key ci has no time such as 20270301T120000Z");
+    refused(`ci:submit:${HASH}:20271301T120000Z`, "the key ci has no time");
+    refused(`ci:submit:${HASH}:20270301T120000Z:more`, "three parts");
     for (const name of ["", "-ci", "a b", "ph_ci", "a".repeat(65)]) {
       refused(`${name}:submit:${HASH}`, "1–64 characters");
       expect(() => makeKey(name, new Set(["read"])), name).to.throw(StartError, "1–64 characters");
@@ -37,6 +39,20 @@ describe("an API key", () => {
       refused(`ci:submit:${hex}`, "the key ci has no SHA-256 of 64 hexadecimal digits");
     refused(`ci:submit+own:${HASH}`, "the key ci has an unknown scope, expected some of submit, read");
     expect([...parseApiKey(`ci: submit + read :${HASH}`).scopes]).to.deep.equal(["submit", "read"]);
+  });
+
+  it("may expire, and is refused from then on", () => {
+    const expiresMs = Date.UTC(2027, 2, 1, 12);
+    const { entry } = makeKey("ci", new Set(["submit"]), expiresMs);
+    expect(formatApiKey(entry)).to.match(/^ci:submit:[0-9a-f]{64}:20270301T120000Z$/);
+    expect(parseApiKey(formatApiKey(entry))).to.deep.equal(entry);
+    expect([isExpired(entry, expiresMs - 1), isExpired(entry, expiresMs)]).to.deep.equal([false, true]);
+    const { key, entry: old } = makeKey("old", new Set(["submit"]), 1000);
+    const ring = new KeyRing([old], undefined, { log: recordingLog().log });
+    expect(ring.find(key)).to.equal(undefined);
+    expect(ring.refusalOf(key)).to.equal("old has expired");
+    const beginning = createHash("sha256").update("ph_x").digest("hex").slice(0, 8);
+    expect(ring.refusalOf("ph_x")).to.equal(`unknown, its hash begins with ${beginning}`);
   });
 
   it("matches only in full", () => {

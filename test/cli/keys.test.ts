@@ -57,6 +57,22 @@ describe("paihao keys", () => {
     for (const key of [first, second.key]) expect(readFileSync(file, "utf8")).not.to.contain(key);
   });
 
+  it("create writes a key that expires to a file of its own, which only its owner can read, and to no other", () => {
+    const made = run(["create", "shop", "--scopes", "submit", "--expires", "90d", "--file", file, "--out", "shop.key"]);
+    expect(made.status, made.stderr).to.equal(0);
+    const out = path.join(dir, "shop.key");
+    const key = readFileSync(out, "utf8").trim();
+    expect(key).to.match(/^ph_[A-Za-z0-9_-]{43}$/);
+    expect(statSync(out).mode & 0o777).to.equal(0o600);
+    expect(made.lines.join() + made.stderr).to.not.contain(key);
+    const [entry] = readKeyFile(file).keys;
+    expect(Math.round(((entry?.expiresMs ?? 0) - Date.now()) / 86_400_000)).to.equal(90);
+    expect(run(["ls", "--file", file]).lines[0]).to.match(/^shop {2}submit {2}.+ {2}expires \d{4}-\d\d-\d\d$/);
+    const again = run(["create", "other", "--scopes", "submit", "--file", file, "--out", "shop.key"]);
+    expect([again.status, readFileSync(out, "utf8").trim()], "never another key's file").to.deep.equal([1, key]);
+    expect(readKeyFile(file).keys).to.have.lengthOf(1);
+  });
+
   it("create refuses a taken name, an unknown scope and an unwritable file", () => {
     writeFileSync(file, `a:read:${HASH}\n`);
     const wrong: readonly [args: string[], code: number, message: RegExp][] = [

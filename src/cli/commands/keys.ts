@@ -1,7 +1,9 @@
+import { rmSync, writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { type ApiKey, formatApiKey, makeKey, parseScopes, SCOPES } from "../../auth/api-key.ts";
 import { appendKey, readKeyFile, revokeKey } from "../../auth/key-file.ts";
 import { messageOf, StartError } from "../../errors.ts";
+import { readDuration } from "../arguments.ts";
 import { command } from "../command.ts";
 import { CommandError, EXIT, wrongUsage } from "../exit.ts";
 import { note, print, printJsonLine } from "../terminal/print.ts";
@@ -22,12 +24,14 @@ export function keysCommand(): Command {
 function createCommand(): Command {
   return command("create <name>", "create a key and print it, this once only, with the line that the server stores", [
     "paihao keys create ci --scopes submit,read --file keys",
-    "paihao keys create ops --scopes admin --json",
+    "paihao keys create shop --scopes submit --expires 90d --file keys --out shop.key",
   ])
     .requiredOption("--scopes <scopes>", `what the key may do, separated by commas: ${SCOPES.join(", ")}`)
+    .option("--expires <time>", "after this it is refused, e.g. 90d (default: never)", readDuration)
+    .option("--out <file>", "write the key to a new file that only you can read, and do not print it")
     .option(...FILE)
     .option("--json", "print JSON")
-    .action(async (name: string, options: { scopes: string; file?: string; json?: boolean }) => {
+    .action(async (name: string, options: CreateOptions) => {
       await create(name, options);
     });
 }
@@ -55,27 +59,45 @@ interface FileOptions {
   readonly file?: string;
 }
 
+interface CreateOptions extends FileOptions {
+  readonly scopes: string;
+  /** In so many ms. */
+  readonly expires?: number;
+  readonly out?: string;
+  readonly json?: boolean;
+}
+
 /** `paihao keys create`: data goes to stdout, hints for a person to stderr. */
-async function create(name: string, options: FileOptions & { scopes: string; json?: boolean }): Promise<void> {
+async function create(name: string, options: CreateOptions): Promise<void> {
   const { apiKeys, file } = await sources(options);
-  const { key, entry } = made(name, options.scopes);
+  const { expires, out } = options;
+  const { key, entry } = made(name, options.scopes, expires === undefined ? undefined : Date.now() + expires);
   if (apiKeys.some((known) => known.name === name)) {
     throw new CommandError(EXIT.refused, `API_KEYS has a key named ${name} already: choose another name`);
   }
-  if (file !== undefined) withFile(file, () => appendKey(file, entry));
+  // The key first: a line without its key would be of no use.
+  if (out !== undefined) withFile(out, () => writeFileSync(out, `${key}\n`, { mode: 0o600, flag: "wx" }));
+  try {
+    if (file !== undefined) withFile(file, () => appendKey(file, entry));
+  } catch (error) {
+    if (out !== undefined) rmSync(out);
+    throw error;
+  }
   const line = formatApiKey(entry);
+  const expiresAt = entry.expiresMs === undefined ? null : new Date(entry.expiresMs).toISOString();
   if (options.json) {
-    printJsonLine({ name, scopes: [...entry.scopes], key, line, file: file ?? null });
+    const shown = out === undefined ? { key } : { out };
+    printJsonLine({ name, scopes: [...entry.scopes], ...shown, line, file: file ?? null, expiresAt });
     return;
   }
-  print(key);
+  if (out === undefined) print(key);
   print(line);
-  note("The first line is the key, shown only now; the second is what the server stores.");
   note(
-    file === undefined
-      ? "Put the second line into API_KEYS or API_KEYS_FILE."
-      : `The second line has been added to ${file}.`,
+    out === undefined
+      ? "The first line is the key, shown only now; the second is what the server stores."
+      : `The key is in ${out}, which only you can read; the line is what the server stores.`,
   );
+  note(file === undefined ? "Put that line into API_KEYS or API_KEYS_FILE." : `That line has been added to ${file}.`);
 }
 
 /** `paihao keys revoke`. */
@@ -101,22 +123,29 @@ async function list(options: FileOptions & { json?: boolean }): Promise<void> {
     printJsonLine(rows);
   } else {
     const width = Math.max(0, ...rows.map(({ name }) => name.length));
-    for (const { name, scopes, from } of rows) print(`${name.padEnd(width)}  ${scopes.join("+")}  ${from}`);
+    for (const { name, scopes, from, expiresAt } of rows)
+      print(
+        `${name.padEnd(width)}  ${scopes.join("+")}  ${from}${expiresAt === undefined ? "" : `  ${endText(expiresAt)}`}`,
+      );
   }
   for (const fault of faults) note(`paihao: ${file}, ${fault}`);
 }
 
+const endText = (expiresAt: string): string =>
+  `${Date.parse(expiresAt) <= Date.now() ? "expired" : "expires"} ${expiresAt.slice(0, 10)}`;
+
 /** @throws CommandError for an invalid name or scope */
-function made(name: string, scopes: string): ReturnType<typeof makeKey> {
+function made(name: string, scopes: string, expiresMs: number | undefined): ReturnType<typeof makeKey> {
   try {
-    return makeKey(name, parseScopes(scopes, ",", name));
+    return makeKey(name, parseScopes(scopes, ",", name), expiresMs);
   } catch (error) {
     throw error instanceof StartError ? wrongUsage(error.message) : error;
   }
 }
 
-function row({ name, scopes }: ApiKey, from: string) {
-  return { name, scopes: [...scopes], from };
+function row({ name, scopes, expiresMs }: ApiKey, from: string) {
+  const expiry = expiresMs === undefined ? {} : { expiresAt: new Date(expiresMs).toISOString() };
+  return { name, scopes: [...scopes], from, ...expiry };
 }
 
 /** The keys in the environment, as `paihao start` would read it in this directory, and the key file. */

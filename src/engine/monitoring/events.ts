@@ -55,10 +55,18 @@ export class Events {
     this.#keys = keys;
   }
 
-  /** Notes an event, at once if the store can be reached, else when it is back. Never rejects. */
-  async note(event: EventFacts, { phase, state = "", value = "1" }: Partial<StateChange> = {}): Promise<void> {
+  /**
+   * Notes an event, at once if the store can be reached, else when it is back; null: a state that began before anybody told. Never rejects.
+   */
+  async note(event: EventFacts | null, { phase, state = "", value = "1" }: Partial<StateChange> = {}): Promise<void> {
     if (this.#unsent.length >= MAX_UNSENT) this.#unsent.shift();
-    this.#unsent.push({ event: JSON.stringify(event), phase: phase ?? "", state, value, call: newCall() });
+    this.#unsent.push({
+      event: event === null ? "" : JSON.stringify(event),
+      phase: phase ?? "",
+      state,
+      value,
+      call: newCall(),
+    });
     await this.send();
   }
 

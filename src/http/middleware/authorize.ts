@@ -17,8 +17,10 @@ export function sentAccess(ctx: Context, keyRing: KeyRing, signer: LinkSigner | 
   const key = BEARER.exec(header)?.[1] ?? (mayBeBrowser(ctx) ? passwordOf(header) : undefined);
   const entry = key === undefined ? undefined : keyRing.find(key);
   const name = entry ? undefined : routeOf(ctx)?.keyHeader;
-  if (name === undefined)
-    return { ...keyAccess(entry, header !== "", signer), ...(entry && { sentIn: "authorization" }) };
+  if (name === undefined) {
+    const refused = entry || key === undefined ? {} : { refused: keyRing.refusalOf(key) };
+    return { ...keyAccess(entry, header !== "", signer), ...(entry && { sentIn: "authorization" }), ...refused };
+  }
   const other = ctx.get(name);
   return { ...keyAccess(other === "" ? undefined : keyRing.find(other), header + other !== "", signer), sentIn: name };
 }

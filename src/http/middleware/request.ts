@@ -96,8 +96,9 @@ export function answerRequests(
     metrics.requests.observe(ms, method, route?.path ?? "", String(status));
     if (!route?.polledBy && !ctx.res.destroyed) metrics.countAnswer(status);
     if (!logged) return;
-    const { caller } = accessOf(ctx);
-    log.info({ method, path, status, ms: Math.round(ms * 10) / 10, ...(caller !== null && { caller }) }, "request");
+    const { caller, refused } = accessOf(ctx);
+    const who = { ...(caller !== null && { caller }), ...(refused !== undefined && { refused }) };
+    log.info({ method, path, status, ms: Math.round(ms * 10) / 10, ...who }, "request");
   };
 
   const checked = (ctx: Context): Checked => {

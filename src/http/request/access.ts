@@ -15,6 +15,8 @@ export interface Access {
   readonly scopes: ReadonlySet<Scope>;
   /** `none` was sent, or an `invalid` one; `off`: this server has no keys, and everyone may do everything. */
   readonly key: "off" | "none" | "invalid" | "valid";
+  /** Why the key that was sent is not accepted, for the log; undefined if it is, or none was sent. */
+  readonly refused?: string;
   /** The header that has the key, in lower case; undefined if none has. */
   readonly sentIn?: string;
   /** Whether the dashboard has sent the request: an operator looks. */

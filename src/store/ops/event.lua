@@ -61,7 +61,7 @@ register('note', { 'allow-oom' }, function(call, asked)
   elseif was_added(call, id) then
     return
   end
-  add(call, asked.event, id)
+  if asked.event ~= '' then add(call, asked.event, id) end
 end)
 
 -- A worker starts, perhaps the first one with another version of the handlers: while a deploy goes on, there are workers of both.

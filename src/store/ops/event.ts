@@ -2,7 +2,7 @@ import { jsonVerb } from "../library/verb.ts";
 
 /** An event to be noted. */
 interface Note {
-  /** As JSON, without its time. */
+  /** As JSON, without its time; "" for none: only the state begins. */
   readonly event: string;
   /** `begins`, `ends`: of a state, told once however many processes see it; `lasted`: the store was away; "" for any other event. */
   readonly phase: "begins" | "ends" | "lasted" | "";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { parseApiKey } from "../../../src/auth/api-key.ts";
+import { formatApiKey, parseApiKey } from "../../../src/auth/api-key.ts";
 import { appendKey, revokeKey } from "../../../src/auth/key-file.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
@@ -203,12 +203,14 @@ describe("tasks of a server that has been given keys", () => {
 });
 
 describe("a file of keys", () => {
-  it("admits and revokes keys while the server runs", async () => {
+  it("admits and revokes keys while the server runs, which is an event, and logs whose key it refuses", async () => {
     const dir = mkdtempSync(path.join(tmpdir(), "paihao-keys-"));
     const file = path.join(dir, "keys");
-    const keys = testKeys({ ann: ["submit"], bob: ["submit"] });
-    const [ann = "", bob = ""] = keys.lines;
-    writeFileSync(file, `# who may\n${ann}\n`);
+    const keys = testKeys({ ann: ["submit"], bob: ["submit"], eve: ["read"] });
+    const [ann = "", bob = "", eve = ""] = keys.lines;
+    const soonMs = Date.now() + 4000;
+    const dave = formatApiKey({ ...parseApiKey(eve), name: "dave", hash: Buffer.alloc(32), expiresMs: soonMs });
+    writeFileSync(file, `# who may\n${ann}\n${eve}\n${dave}\n`);
     const server = await startServer({ API_KEYS_FILE: file });
     const status = async (name: "ann" | "bob") => (await server.send("/v1/queues", { headers: keys.as(name) })).status;
     try {
@@ -217,6 +219,15 @@ describe("a file of keys", () => {
       revokeKey(file, "ann");
       await eventually(async () => (await status("ann")) === 401);
       expect(await status("bob")).to.equal(200);
+      const events = async () => (await server.send("/v1/events", { headers: keys.as("eve") })).json.items;
+      const told = async () =>
+        (await events())
+          .filter(({ kind }: { kind: string }) => kind.startsWith("key-"))
+          .map(({ kind, detail }: { kind: string; detail: string }) => `${kind} ${detail}`);
+      await eventually(async () => (await told()).length === 3);
+      expect(await told()).to.have.members(["key-added bob", "key-removed ann", "key-expired dave"]);
+      const refused = server.log.filter(({ status: code }) => code === 401).map(({ refused: why }) => why);
+      expect(refused.at(-1)).to.equal(`unknown, its hash begins with ${ann.split(":")[2]?.slice(0, 8)}`);
     } finally {
       await server.stop();
       rmSync(dir, { recursive: true });
