@@ -12,29 +12,19 @@ export const ERRORS_PAGE = join(import.meta.dirname, "../docs/errors.md");
 /** The text of the page. */
 export function errorsPage(): string {
   const explained = errorEntries.map(({ code }) => explain(code));
-  const parts = explained.map(({ code, status, title, meaning, action }) =>
-    [
-      `## ${code}`,
-      `${status} · ${title}.`,
-      wrap(`**What it means.** ${meaning}`),
-      wrap(`**What to do.** ${action}`),
-    ].join("\n\n"),
-  );
+  const rows = explained.map(({ code, status, title, action }) => `| ${status} | \`${code}\` | ${title}. ${action} |`);
   return `# Problems
 
 Every error is answered with a problem document ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)), that is
 \`application/problem+json\`, whose \`type\` is \`/problems/{code}\`. A server explains its own codes at that path, as a page or as
-JSON, with an example of each. A code is never renamed and never changes its status; \`status\` in the document is always the HTTP status.
+JSON, with what it means and an example. A code is never renamed and never changes its status; \`status\` in the document is always the HTTP status.
 
 Written by \`npm run docs\` from \`src/errors.ts\` and \`src/http/problems/texts.ts\`.
 
-${parts.join("\n\n")}
+| status | code | what to do |
+|---|---|---|
+${rows.join("\n")}
 `;
-}
-
-/** Breaks a paragraph into lines of at most 128 characters. */
-function wrap(text: string): string {
-  return text.replaceAll(/(.{1,128})(?: |$)/g, "$1\n").trimEnd();
 }
 
 if (process.argv[1] === import.meta.filename) writeFileSync(ERRORS_PAGE, errorsPage());
