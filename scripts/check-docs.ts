@@ -1,6 +1,6 @@
 /**
  * Part of `npm run check`: every link in the documents leads somewhere, every path and npm script that they name exists, and every
- * document is linked in README.md.
+ * document is linked in docs/README.md.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -90,8 +90,9 @@ for (const document of [...COMPANIONS, ...docs]) {
   for (const path of absentPaths(document)) faults.push(`${document}: there is no ${path}`);
 }
 
-const named = new Set(targetsOf("README.md"));
-for (const document of docs) if (!named.has(document)) faults.push(`README.md: has no link to ${document}`);
+const INDEX = "docs/README.md";
+const named = new Set([...targetsOf(INDEX), INDEX]);
+for (const document of docs) if (!named.has(document)) faults.push(`${INDEX}: has no link to ${document}`);
 
 const scripts = Object.keys(JSON.parse(read("package.json")).scripts);
 const shown = [...read("CONTRIBUTING.md").matchAll(/`npm (?:run ([\w:]+)|(start|test)\b)/g)];
