@@ -1,6 +1,6 @@
 import { execFile, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -10,6 +10,7 @@ import { startServer } from "../helpers/http/server.ts";
 import { eventually } from "../shared/eventually.ts";
 import { reservePort } from "../shared/ports.ts";
 import { startRedis } from "../shared/redis-server.ts";
+import { ROOT } from "../shared/root.ts";
 import { readGuide, runGuide } from "./guide.ts";
 
 const GUIDE = "tutorial.md";
@@ -37,13 +38,22 @@ describe("docs/tutorial.md", function () {
     await runGuide(GUIDE);
   });
 
-  it("has a unit that systemd understands", function () {
+  it("has a project that the units of deploy/systemd start", function () {
     if (!has("systemd-analyze", "--version")) this.skip();
-    const unit = path.join(dir, "pdf.service");
+    const units = path.join(ROOT, "deploy/systemd");
     // The program and its user are those of the reader's machine.
-    writeFileSync(unit, blockOf("[Unit]").replace(/^ExecStart=\S+/m, `ExecStart=${process.execPath}`));
-    const { stderr } = spawnSync("systemd-analyze", ["verify", "--recursive-errors=no", unit], { encoding: "utf8" });
-    expect(stderr).to.equal("");
+    const settings = blockOf("[Service]").replace(/^ExecStart=\/\S+/m, `ExecStart=${process.execPath}`);
+    for (const [template, name] of [
+      ["paihao-api", "paihao-api"],
+      ["paihao-worker@", "paihao-worker@1"],
+    ]) {
+      const unit = path.join(dir, `${name}.service`);
+      writeFileSync(unit, readFileSync(path.join(units, `${template}.service`)));
+      mkdirSync(`${unit}.d`);
+      writeFileSync(path.join(`${unit}.d`, "project.conf"), settings);
+      const { stderr } = spawnSync("systemd-analyze", ["verify", "--recursive-errors=no", unit], { encoding: "utf8" });
+      expect(stderr).to.equal("");
+    }
   });
 
   it("serves the API over TLS by Caddy: with keys, links as callers use them, and events as they come", async function () {
