@@ -1,8 +1,9 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { MINIMUM_REDIS } from "../../src/store/servers/check-server.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
+import { ROOT } from "../shared/root.ts";
 import { commandsIn } from "../shared/shown-commands.ts";
 import { type GuideEnv, readGuide, runGuide } from "./guide.ts";
 
@@ -12,11 +13,20 @@ const GUIDES: Readonly<Record<string, GuideEnv>> = {
   "deploy.md": () => ({}),
   "comparison.md": () => ({}),
   "handlers.md": () => ({}),
-  "operations.md": () => ({}),
-  "runbook.md": () => ({}),
+  "operations.md": withOwnQueue,
+  "runbook.md": withOwnQueue,
   "security.md": withKeys,
   "troubles.md": () => ({}),
 };
+
+/** A server with the queue that stands for the reader's. */
+function withOwnQueue(folder: string): Readonly<Record<string, string>> {
+  const handlers = join(folder, "handlers");
+  mkdirSync(handlers);
+  const code = readFileSync(join(ROOT, "src/handlers/default.ts"), "utf8");
+  writeFileSync(join(handlers, "resize.ts"), code.replace('queue: "default"', 'queue: "resize"'));
+  return { HANDLERS: handlers };
+}
 
 /** A server with one key, in the file to which the guide adds others. */
 function withKeys(folder: string): Readonly<Record<string, string>> {
