@@ -22,8 +22,9 @@ const PROMISED: Readonly<Record<number, string>> = {
   422: "idempotency-conflict",
   429: "rate-limited too-many-tasks",
   500: "task-failed task-timeout worker-lost internal",
-  503: "queue-full line-too-long store-unavailable store-full not-durable resolver-unavailable queue-paused",
-  504: "sync-timeout",
+  502: "no-answer",
+  503: "queue-full line-too-long store-unavailable store-full not-durable resolver-unavailable queue-paused turn-over stopping",
+  504: "answer-timeout sync-timeout",
 };
 
 /** What needs a failing store or worker, or a gateway, and is shown by the tests of those; `internal` is what nobody foresees. */
@@ -36,6 +37,10 @@ const ELSEWHERE = [
   "not-durable",
   "resolver-unavailable",
   "queue-paused",
+  "no-answer",
+  "turn-over",
+  "stopping",
+  "answer-timeout",
 ];
 
 describe("the contract: the catalogue of problems (RFC 9457)", () => {

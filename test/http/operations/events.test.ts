@@ -43,7 +43,9 @@ describe("what happened, over HTTP", () => {
     await eventually(async () => (await kinds()).length === 3);
     const stream = await readEvents(`${server.url}/v1/events`, keys.as("viewer"));
     const seen = [await stream.next(), await stream.next(), await stream.next()];
-    expect(new Set(seen.map(({ json }) => json.kind))).to.deep.equal(new Set(["server-started", "worker-started", "deployed"]));
+    expect(new Set(seen.map(({ json }) => json.kind))).to.deep.equal(
+      new Set(["server-started", "worker-started", "deployed"]),
+    );
     await post("/v1/queues/default/pause");
     const paused = await stream.next();
     expect(paused.json).to.include({ kind: "queue-paused", by: "ann" });

@@ -154,6 +154,7 @@ describe("the timeline of a task", () => {
           pid: null,
           role: null,
           version: null,
+          appVersion: null,
           startedAt: null,
           lostAt: null,
         },

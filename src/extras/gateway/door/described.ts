@@ -13,6 +13,10 @@ const STREAMED_BYTES = 1024 ** 2;
 /** How long a body is waited for at most, ms. */
 const BODY_MS = 5000;
 
+const JSON_TYPE = /^application\/(?:.+\+)?json\b/i;
+/** `curl -d` says that JSON is a form, and servers of models take it for JSON all the same. */
+const JSON_OR_CURL = /^application\/(?:(?:.+\+)?json|x-www-form-urlencoded)\b/i;
+
 /** The path and query of a target in origin form or absolute form, byte for byte. */
 export function pathOf(target: string): string {
   const rest = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(.*)$/is.exec(target)?.[1];
@@ -32,11 +36,12 @@ export async function lookAtBody(
   body: ReadAhead,
   { speaks, readsBody }: Pick<NonNullable<Gateway["door"]>, "speaks" | "readsBody">,
 ): Promise<JsonBody | undefined> {
-  const isJson = /^application\/(?:.+\+)?json\b/i.test(ctx.get("Content-Type"));
-  if (!isJson || !(readsBody || speaks === "openai")) return undefined;
+  const isForJson = speaks === "openai";
+  if (!readsBody && !isForJson) return undefined;
+  if (!(isForJson ? JSON_OR_CURL : JSON_TYPE).test(ctx.get("Content-Type"))) return undefined;
   const whole = new AbortController();
   const late = delay(BODY_MS, undefined, { signal: whole.signal }).catch(() => undefined);
-  const bytes = await Promise.race([body.whole(speaks === "openai" ? STREAMED_BYTES : DESCRIBED_BYTES), late]);
+  const bytes = await Promise.race([body.whole(isForJson ? STREAMED_BYTES : DESCRIBED_BYTES), late]);
   whole.abort();
   try {
     return bytes && { value: JSON.parse(bytes.toString("utf8")), bytes: bytes.length };

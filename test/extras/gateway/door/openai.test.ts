@@ -43,7 +43,12 @@ describe("a door for clients of OpenAI's API", () => {
     const second = door.call("/hold/before");
     await door.until(1, 1);
     const begun = performance.now();
-    const stream = call(ask("/hold/v1/chat/completions"));
+    const { path, sent } = ask("/hold/v1/chat/completions");
+    // As `curl -d` sends it.
+    const stream = door.call(path, {
+      ...sent,
+      headers: { ...sent.headers, "Content-Type": "application/x-www-form-urlencoded" },
+    });
     await door.until(1, 2);
     const whole = call(ask("/hold/v1/chat/completions", false));
     const ollama = call(ask("/api/chat"));
