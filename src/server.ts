@@ -134,7 +134,13 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
         streams: new Streams(config.maxStreams, stopping.signal),
         ...config,
       };
-      const security = await openSecurity(config, { url: store.url, keys: engine.keys, signer, log, events: engine.events });
+      const security = await openSecurity(config, {
+        url: store.url,
+        keys: engine.keys,
+        signer,
+        log,
+        events: engine.events,
+      });
       started.push(() => security.close());
       reload = () => security.keyRing?.reload();
       const options = { ...config, extensions, security, idSecret: secret };

@@ -32,8 +32,7 @@ const EXPIRY_FORM = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
 export function parseApiKey(line: string): ApiKey {
   const parts = line.trim().split(":");
   const [name = "", scopeList = "", hex = "", expiry] = parts;
-  if (parts.length < 3 || parts.length > 4)
-    throw new StartError("an API key has three parts, separated by colons");
+  if (parts.length < 3 || parts.length > 4) throw new StartError("an API key has three parts, separated by colons");
   checkKeyName(name);
   if (!/^[0-9a-f]{64}$/i.test(hex)) {
     throw new StartError(`the key ${name} has no SHA-256 of 64 hexadecimal digits as its third part`);

@@ -72,7 +72,8 @@ export class Submitter {
       send: async (partition, items) => {
         try {
           const answer = scripts.submit(keys.tag(partition), items);
-          for (const queue of new Set(items.flatMap((item) => (item.turn === undefined ? item.queue : [])))) sent(queue);
+          for (const queue of new Set(items.flatMap((item) => (item.turn === undefined ? item.queue : []))))
+            sent(queue);
           const { snapshots, verdicts, durable } = await answer;
           const byQueue = new Map(snapshots.map((snapshot) => [snapshot.queue, snapshot]));
           const all = verdicts.map((answer, i): SubmissionVerdict => {
