@@ -178,7 +178,8 @@ describe("the configuration", () => {
   });
 
   describe("of secrets", () => {
-    const keys = "the value given, expected name:scope+scope:<sha256 hex of the key>, separated by commas";
+    const keys =
+      "the value given, expected name:scope+scope:<sha256 hex of the key>, perhaps :20270301T120000Z, when it expires, separated by commas";
     const webhook =
       "the value given, expected whsec_ and the base64 of 24 to 64 bytes, or two of them separated by a comma";
     const wrong: readonly [name: string, value: string, message: string][] = [

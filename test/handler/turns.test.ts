@@ -7,7 +7,7 @@ describe("the options of turns", () => {
   it("default to one slot, no longest time, and a presence of 30 s", () => {
     const { concurrency, turns, presenceMs } = defineTurns({ queue: "gpu" });
     expect({ concurrency, turns, presenceMs }).to.deep.equal({
-      ...{ concurrency: { each: 0, total: 1 }, turns: { longestMs: undefined }, presenceMs: 30_000 },
+      ...{ concurrency: { each: 0, total: 1 }, turns: { longestMs: undefined, all: true }, presenceMs: 30_000 },
     });
   });
 
