@@ -131,17 +131,17 @@ export function queueLines(queue: Queue): string[] {
       "last minute",
       `${round(rate.accepted)} accepted, ${round(doneRate(queue))} done and ${round(rate.failed)} failed per second`,
     ],
-    ["a task takes", serviceTime.mean === null ? null : `${duration(serviceTime.mean)} on average`],
+    [`a ${nounOf(queue)} takes`, serviceTime.mean === null ? null : `${duration(serviceTime.mean)} on average`],
     ["a new one starts in", optionalDuration(eta?.seconds ?? null)],
     ["allowed", queue.settings.rate.now && `${allowed(queue.settings.rate.now)}, over all workers${setRate(queue)}`],
     ["concurrency", setConcurrency(queue)],
     ["total", totalText(queue)],
-    ["longest turn", queue.turns && optionalDuration(queue.turns.longest)],
+    [`longest ${nounOf(queue)}`, queue.turns && optionalDuration(queue.turns.longest)],
     ["order", queue.order],
     ["of one caller", limitText(queue)],
     ["slots wanted", queue.slotsWanted],
-    ["takes", queue.consumes.join(", ")],
-    ["input", queue.input === null ? "anything" : JSON.stringify(queue.input)],
+    ["takes", queue.consumes.join(", ") || null],
+    ["input", inputText(queue)],
   ];
   return fieldLines(rows);
 }
@@ -158,17 +158,30 @@ function setConcurrency({ settings: { concurrency } }: Queue): string | null {
   return now === declared ? null : `${now} in each worker process${declared === null ? "" : ` (${declared} declared)`}`;
 }
 
+/** Null where it takes none, but has a way in of its own. */
+function inputText({ consumes, input }: Queue): string | null {
+  if (consumes.length === 0) return null;
+  return input === null ? "anything" : JSON.stringify(input);
+}
+
+/** What its tasks are, to people. */
+function nounOf({ turns }: Pick<Queue, "turns">): string {
+  if (turns === null) return "task";
+  return turns.door ? "request" : "turn";
+}
+
 /** How many run at a time over all processes; null for any number. */
-function totalText({ settings: { total }, turns }: Queue): string | null {
-  const { declared, now } = total;
+function totalText(queue: Queue): string | null {
+  const { declared, now } = queue.settings.total;
   if (now === null) return null;
-  const text = `${counted(now, turns ? "turn" : "task")} at a time, over all processes`;
+  const text = `${counted(now, nounOf(queue))} at a time, over all processes`;
   return now === declared ? text : `${text} (${declared ?? "none"} declared)`;
 }
 
 function runningText(queue: Queue): string {
   const slots = slotsBeside(queue);
-  if (queue.turns) return slots === null ? String(queue.running) : `${queue.running} of ${counted(slots, "turn")}`;
+  if (queue.turns)
+    return slots === null ? String(queue.running) : `${queue.running} of ${counted(slots, nounOf(queue))}`;
   const workers = counted(queue.workers, "worker");
   return slots === null
     ? `${queue.running} of ${workers}`

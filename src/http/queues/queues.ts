@@ -165,8 +165,9 @@ function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
       row.longestTurnMs === null
         ? null
         : { longest: row.longestTurnMs / 1000 || null, door: handler?.turns?.all === false },
-    consumes: handler?.consumes ?? [],
-    input: handler ? inputJsonSchema(handler) : null,
+    // What has a way in of its own takes no inputs.
+    consumes: takesInputs(handler) ? handler.consumes : [],
+    input: takesInputs(handler) ? inputJsonSchema(handler) : null,
     actions: actionsOf(accessOf(ctx), api.handlers.get(queue), snapshot.paused),
   };
 }
