@@ -24,7 +24,7 @@ export function keysCommand(): Command {
 function createCommand(): Command {
   return command("create <name>", "create a key and print it, this once only, with the line that the server stores", [
     "paihao keys create ci --scopes submit,read --file keys",
-    "paihao keys create shop --scopes submit --expires 90d --file keys --out shop.key",
+    "paihao keys create shop --scopes submit --expires 90d --out shop.key",
   ])
     .requiredOption("--scopes <scopes>", `what the key may do, separated by commas: ${SCOPES.join(", ")}`)
     .option("--expires <time>", "after this it is refused, e.g. 90d (default: never)", readDuration)

@@ -23,7 +23,9 @@ export const WITH_PROBLEM = { result: true, maxBytes: 65_536 } as const;
 /** The monitor's document of a task for the sender of a request. See {@link monitorDocument}. */
 export function documentOf(ctx: Pick<Context, "state">, api: Pick<Api, "engine" | "handlers">, seen: Inspection) {
   const actions = actionsOf(accessOf(ctx), api, seen);
-  const document = monitorDocument(seen, api.engine.queues.settings(seen.queue).attempts, {
+  // Nobody runs a turn again.
+  const attempts = seen.longestMs === null ? api.engine.queues.settings(seen.queue).attempts : 1;
+  const document = monitorDocument(seen, attempts, {
     at: linksFor(ctx, seen),
     actions,
     isAtDoor: api.handlers.get(seen.queue)?.turns?.all === false,
