@@ -118,8 +118,11 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     const doors: Door[] = [];
     let reload = () => {};
     if (config.port !== undefined) {
+      const security = await openSecurity(config, { url: store.url, signer, log, engine });
+      started.push(() => security.close());
       const api = {
         engine,
+        keyUses: security.keyUses,
         idSecret: secret,
         readiness: ready,
         listeningPort: () => servers[0]?.port ?? 0,
@@ -134,14 +137,6 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
         streams: new Streams(config.maxStreams, stopping.signal),
         ...config,
       };
-      const security = await openSecurity(config, {
-        url: store.url,
-        keys: engine.keys,
-        signer,
-        log,
-        events: engine.events,
-      });
-      started.push(() => security.close());
       reload = () => security.keyRing?.reload();
       const options = { ...config, extensions, security, idSecret: secret };
       const app = config.role === "worker" ? createHealthApp(api, options) : createApp(api, options);

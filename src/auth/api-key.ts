@@ -87,6 +87,9 @@ export const isExpired = ({ expiresMs }: ApiKey, nowMs = Date.now()): boolean =>
 /** What a log may tell of a key that was sent and is not accepted: the first letters of its hash, as its line in a file of keys has it. */
 export const hashBeginning = (key: string): string => hashOf(key).toString("hex").slice(0, 8);
 
+/** What tells a key from all others, also from an earlier one of its name: the name, and the beginning of its hash. */
+export const identityOf = ({ name, hash }: ApiKey): string => `${name} ${hash.toString("hex").slice(0, 8)}`;
+
 /** @throws StartError with the first name that occurs twice */
 export function checkNamesUnique(keys: readonly ApiKey[]): void {
   const seen = new Set<string>();

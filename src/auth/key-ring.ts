@@ -17,6 +17,7 @@ export class KeyRing {
   readonly #log: Logger;
   readonly #now: () => number;
   #keys: readonly ApiKey[];
+  #used = new Set<ApiKey>();
   /** The version of the file when it was last read; "" if it was not. */
   #version = "";
   #lookedMs: number;
@@ -42,7 +43,16 @@ export class KeyRing {
   find(key: string): ApiKey | undefined {
     this.look();
     const entry = findKey(this.#keys, key);
-    return entry && !isExpired(entry) ? entry : undefined;
+    if (!entry || isExpired(entry)) return undefined;
+    this.#used.add(entry);
+    return entry;
+  }
+
+  /** The keys that were found since the last call of this. */
+  takeUsed(): Iterable<ApiKey> {
+    const used = this.#used;
+    this.#used = new Set();
+    return used;
   }
 
   /** Why a key is not accepted, for a log. */

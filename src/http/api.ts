@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
 import type { Engine } from "../engine/engine.ts";
+import type { KeyUses } from "../engine/monitoring/key-uses.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Tracing } from "../trace/tracing.ts";
@@ -15,6 +16,8 @@ export interface Api extends Config {
   readonly log: Logger;
   /** Undefined if nothing is traced. */
   readonly tracing: Tracing | undefined;
+  /** Undefined without API keys. */
+  readonly keyUses: KeyUses | undefined;
   /** From which ids are derived that others cannot compute. */
   readonly idSecret: IdSecret;
   /**

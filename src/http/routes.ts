@@ -62,7 +62,7 @@ export function routesOf(api: Api, extensions: readonly ApiExtension[]): readonl
     ...incidentRoutes(api),
     ...workerRoutes(api),
     ...leaseRoutes(api),
-    ...accessRoutes,
+    ...accessRoutes(api),
     ...probeRoutes(api),
     ...problemRoutes(pages),
     ...extensions.flatMap((extension) => extension.routes?.(api) ?? []),

@@ -1,11 +1,12 @@
-import { type ApiKey, formatApiKey, isExpired } from "../auth/api-key.ts";
+import { type ApiKey, formatApiKey, identityOf, isExpired } from "../auth/api-key.ts";
 import { KeyRing } from "../auth/key-ring.ts";
 import type { LinkSigner } from "../auth/link-signer.ts";
 import type { Config } from "../config/config.ts";
+import type { Engine } from "../engine/engine.ts";
 import type { Events } from "../engine/monitoring/events.ts";
+import { KeyUses } from "../engine/monitoring/key-uses.ts";
 import type { Logger } from "../log.ts";
 import { connect } from "../store/connection.ts";
-import type { Keys } from "../store/keys.ts";
 import { RateLimit } from "./middleware/rate-limit.ts";
 
 /** Access control and rate limit; absent members are off. */
@@ -18,7 +19,9 @@ export interface Security {
 
 /** {@link Security} with its open resources. */
 export interface OpenedSecurity extends Security {
-  close(): void;
+  /** Undefined without keys. */
+  readonly keyUses: KeyUses | undefined;
+  close(): Promise<void>;
 }
 
 type SecurityConfig = Pick<Config, "host" | "apiKeys" | "apiKeysFile" | "rateLimit" | "corsOrigins">;
@@ -31,15 +34,21 @@ export async function openSecurity(
   config: SecurityConfig,
   {
     url,
-    keys,
     signer,
     log,
-    events,
-  }: { url: string; keys: Keys; signer: LinkSigner | undefined; log: Logger; events: Pick<Events, "note"> },
+    engine: { keys, scripts, events },
+  }: {
+    url: string;
+    signer: LinkSigner | undefined;
+    log: Logger;
+    engine: Pick<Engine, "keys" | "scripts" | "events">;
+  },
 ): Promise<OpenedSecurity> {
   const { apiKeys, apiKeysFile, rateLimit } = config;
   const hasKeys = apiKeys.length > 0 || apiKeysFile !== undefined;
   const keyRing = hasKeys ? new KeyRing(apiKeys, apiKeysFile, { log }) : undefined;
+  const keyUses = keyRing && new KeyUses(keyRing, scripts, keys, log);
+  keyUses?.start();
   const stopTelling = keyRing && tellKeys(keyRing, events);
   // Its own connection, so that counting does not wait behind large values.
   const redis = rateLimit && (await connect(url, "limits", log));
@@ -48,9 +57,11 @@ export async function openSecurity(
     ...(signer && { signer }),
     ...(redis && rateLimit && { rateLimit: new RateLimit(rateLimit, { redis, keys, log }) }),
     corsOrigins: config.corsOrigins,
-    close: () => {
+    keyUses,
+    close: async () => {
       stopTelling?.();
       redis?.disconnect();
+      await keyUses?.stop();
     },
   };
 }
@@ -63,9 +74,9 @@ function tellKeys(keyRing: KeyRing, events: Pick<Events, "note">): () => void {
   /** Those that are accepted, by the line of each. */
   let known = new Map<string, ApiKey>();
   let isStart = true;
-  const note = (kind: "key-added" | "key-removed" | "key-expired", { name, hash }: ApiKey) => {
-    const state = `key ${name} ${hash.toString("hex").slice(0, 8)}`;
-    void events.note(isStart ? null : { kind, detail: name }, {
+  const note = (kind: "key-added" | "key-removed" | "key-expired", key: ApiKey) => {
+    const state = `key ${identityOf(key)}`;
+    void events.note(isStart ? null : { kind, detail: key.name }, {
       phase: kind === "key-added" ? "begins" : "ends",
       state,
     });

@@ -119,6 +119,11 @@ export const KEYS = {
     "hash",
     "what these and lost ones have reported about themselves; in partition 0 only",
   ],
+  keyUses: [
+    "keyUses",
+    "zset",
+    "API keys: score = the hour in which each was last used, ms; capped; in partition 0 only",
+  ],
   lost: ["lost", "zset", "lost workers: score = when they were found lost, ms; for an hour; in partition 0 only"],
   losses: [
     "lo:<worker>",

@@ -108,6 +108,17 @@ export const access = z.object({
 });
 export type Access = Document<typeof access>;
 
+export const apiKeys = listOf(
+  z.object({
+    name: text,
+    scopes: z.array(z.enum(SCOPES)),
+    expiresAt: time.nullable().describe("Null if it does not."),
+    lastUsedAt: time.nullable().describe("The hour in which it was last used, with any process; null if never."),
+  }),
+);
+/** The API keys of a server. */
+export type ApiKeys = Document<typeof apiKeys>;
+
 export const alive = z.object({ status: z.literal("ok") });
 export const ready = z.object({
   status: z

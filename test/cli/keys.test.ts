@@ -117,9 +117,9 @@ describe("paihao keys", () => {
     ]);
   });
 
-  it("take effect in a running server, at once with SIGHUP, which does not end it", async () => {
-    const keys = testKeys({ ann: ["read"], bob: ["read"] });
-    writeFileSync(file, `${keys.lines[0]}\n`);
+  it("take effect in a running server, at once with SIGHUP, which does not end it; it tells ls when each was used", async () => {
+    const keys = testKeys({ ann: ["read"], bob: ["read"], root: ["admin"] });
+    writeFileSync(file, `${keys.lines[0]}\n${keys.lines[2]}\n`);
     const port = await reservePort();
     const env = { PATH: process.env.PATH, REDIS_URL: storeUrl(), KEY_PREFIX: uniquePrefix(), API_KEYS_FILE: file };
     const server: ChildProcess = spawn(process.execPath, [...builtCommand(), "start", "--port", String(port)], {
@@ -136,6 +136,20 @@ describe("paihao keys", () => {
       server.kill("SIGHUP");
       await eventually(async () => (await status("bob")) === 200);
       expect(server.exitCode).to.equal(null);
+      const asked = (name: "root" | "bob", more: readonly string[] = []) =>
+        run(["ls", ...more], {
+          PAIHAO_URL: `http://127.0.0.1:${port}`,
+          PAIHAO_KEY: String(keys.as(name).Authorization?.slice("Bearer ".length)),
+        });
+      await eventually(() => asked("root", ["--file", file]).lines.every((line) => !line.endsWith("never used")));
+      for (const line of asked("root", ["--file", file]).lines)
+        expect(line).to.match(/^\w+ +\w+ {2}\S+keys {2}last used \d{4}-\d\d-\d\d \d\d:00 UTC$/);
+      expect(asked("root").lines[0], "of the server alone").to.match(
+        /^ann {3}read {2}http:\S+ {2}last used \d{4}-\d\d-\d\d \d\d:00 UTC$/,
+      );
+      const refused = asked("bob", ["--file", file]);
+      expect([refused.status, refused.lines[0]]).to.deep.equal([0, `ann   read  ${file}`]);
+      expect(refused.stderr).to.match(/when keys were last used is not shown: .*scope admin/);
     } finally {
       server.kill("SIGTERM");
       if (server.exitCode === null) await once(server, "exit");

@@ -2,10 +2,13 @@ import { rmSync, writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { type ApiKey, formatApiKey, makeKey, parseScopes, SCOPES } from "../../auth/api-key.ts";
 import { appendKey, readKeyFile, revokeKey } from "../../auth/key-file.ts";
+import { PaihaoError } from "../../client/problem.ts";
 import { messageOf, StartError } from "../../errors.ts";
+import type { ApiKeys } from "../../wire/operations.ts";
 import { readDuration } from "../arguments.ts";
-import { command } from "../command.ts";
+import { type ClientOptions, clientAction, clientCommand, command } from "../command.ts";
 import { CommandError, EXIT, wrongUsage } from "../exit.ts";
+import { ask, connectionTo, type ServerOptions } from "../server.ts";
 import { note, print, printJsonLine } from "../terminal/print.ts";
 
 const FILE = ["--file <file>", "file of keys (API_KEYS_FILE)"] as const;
@@ -47,12 +50,10 @@ function revokeCommand(): Command {
 }
 
 function listCommand(): Command {
-  return command("ls", "list the names and scopes of all keys", ["paihao keys ls", "paihao keys ls --file keys"])
+  const summary = "list all keys; with a key of scope admin, also when the server says that each was last used";
+  return clientCommand("ls", summary, ["paihao keys ls", "paihao keys ls --file keys"])
     .option(...FILE)
-    .option("--json", "print JSON")
-    .action(async (options: { file?: string; json?: boolean }) => {
-      await list(options);
-    });
+    .action(clientAction(list));
 }
 
 interface FileOptions {
@@ -114,22 +115,63 @@ async function revoke(name: string, options: FileOptions): Promise<void> {
   throw new CommandError(EXIT.gone, `${file} has no key named ${name}`);
 }
 
-/** `paihao keys ls`. */
-async function list(options: FileOptions & { json?: boolean }): Promise<void> {
+/** `paihao keys ls`: the keys of the environment and the file, then those that only the server has. */
+async function list(options: FileOptions & ClientOptions): Promise<undefined> {
   const { apiKeys, file } = await sources(options);
   const { keys, faults } = file === undefined ? { keys: [], faults: [] } : withFile(file, () => readKeyFile(file));
-  const rows = [...apiKeys.map((key) => row(key, "API_KEYS")), ...keys.map((key) => row(key, String(file)))];
+  const served = new Map((await keysOfServer(options)).map((key) => [key.name, key]));
+  const here = [...apiKeys.map((key) => row(key, "API_KEYS")), ...keys.map((key) => row(key, String(file)))];
+  const names = new Set(here.map(({ name }) => name));
+  const rows: Row[] = here.map((own) => ({ ...own, ...lastUse(served.get(own.name)) }));
+  for (const key of served.values()) {
+    const { name, scopes, expiresAt } = key;
+    if (!names.has(name))
+      rows.push({ name, scopes, from: options.url, ...(expiresAt !== null && { expiresAt }), ...lastUse(key) });
+  }
   if (options.json) {
     printJsonLine(rows);
   } else {
     const width = Math.max(0, ...rows.map(({ name }) => name.length));
-    for (const { name, scopes, from, expiresAt } of rows)
-      print(
-        `${name.padEnd(width)}  ${scopes.join("+")}  ${from}${expiresAt === undefined ? "" : `  ${endText(expiresAt)}`}`,
-      );
+    for (const { name, scopes, from, expiresAt, lastUsedAt } of rows) {
+      const texts = [
+        ...[name.padEnd(width), scopes.join("+"), from, expiresAt !== undefined && endText(expiresAt)],
+        lastUsedAt !== undefined && useText(lastUsedAt),
+      ];
+      print(texts.filter((text) => text !== false).join("  "));
+    }
   }
   for (const fault of faults) note(`paihao: ${file}, ${fault}`);
+  return undefined;
 }
+
+/** The keys of the server; none without a key to ask it with, or if it does not tell. */
+async function keysOfServer(options: ServerOptions): Promise<ApiKeys["items"]> {
+  if (!options.key) return [];
+  try {
+    return (await ask<ApiKeys>(connectionTo(options), "/v1/keys")).items;
+  } catch (error) {
+    if (!(error instanceof PaihaoError)) throw error;
+    note(`paihao: when keys were last used is not shown: ${error.message}`);
+    return [];
+  }
+}
+
+/** A key in the list. */
+interface Row {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly from: string;
+  readonly expiresAt?: string;
+  /** Null: never; undefined: unknown. */
+  readonly lastUsedAt?: string | null;
+}
+
+const lastUse = (key: ApiKeys["items"][number] | undefined): Pick<Row, "lastUsedAt"> =>
+  key === undefined ? {} : { lastUsedAt: key.lastUsedAt };
+
+/** To the hour, as the server tells it. */
+const useText = (lastUsedAt: string | null): string =>
+  lastUsedAt === null ? "never used" : `last used ${lastUsedAt.slice(0, 16).replace("T", " ")} UTC`;
 
 const endText = (expiresAt: string): string =>
   `${Date.parse(expiresAt) <= Date.now() ? "expired" : "expires"} ${expiresAt.slice(0, 10)}`;
@@ -143,7 +185,7 @@ function made(name: string, scopes: string, expiresMs: number | undefined): Retu
   }
 }
 
-function row({ name, scopes, expiresMs }: ApiKey, from: string) {
+function row({ name, scopes, expiresMs }: ApiKey, from: string): Row {
   const expiry = expiresMs === undefined ? {} : { expiresAt: new Date(expiresMs).toISOString() };
   return { name, scopes: [...scopes], from, ...expiry };
 }

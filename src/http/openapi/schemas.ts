@@ -15,6 +15,7 @@ import {
 import {
   access,
   alive,
+  apiKeys,
   deploymentEvent,
   deploymentEvents,
   incident,
@@ -102,6 +103,7 @@ const ANSWERS = {
   Shown: shown,
   Timeline: timeline,
   Access: access,
+  ApiKeys: apiKeys,
   Alive: alive,
   Ready: ready,
   NotReady: notReady,

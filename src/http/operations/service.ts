@@ -1,4 +1,6 @@
 import { Registry } from "prom-client";
+import { timestamp } from "../../wire/document.ts";
+import type { ApiKeys } from "../../wire/operations.ts";
 import type { Api } from "../api.ts";
 import { json } from "../openapi/responses.ts";
 import { accessOf } from "../request/access.ts";
@@ -61,8 +63,8 @@ export function probeRoutes(api: Pick<Api, "readiness" | "exposition" | "engine"
   ];
 }
 
-/** The caller, and what they may do. */
-export const accessRoutes: readonly Route[] = [
+/** The caller and what they may do; all keys, and when each was last used. */
+export const accessRoutes = (api: Pick<Api, "keyUses">): readonly Route[] => [
   {
     name: "access",
     method: "GET",
@@ -74,6 +76,24 @@ export const accessRoutes: readonly Route[] = [
     run: (ctx) => {
       const { caller, key, scopes } = accessOf(ctx);
       ctx.body = { caller, keys: key !== "off", scopes: [...scopes] };
+    },
+  },
+  {
+    name: "keys",
+    method: "GET",
+    path: "/v1/keys",
+    scopes: ADMIN,
+    tag: "Operations",
+    summary: "The API keys of the server, and when each was last used",
+    answers: { "200": json("The keys, without their hashes.", "ApiKeys") },
+    run: async (ctx) => {
+      const keys = (await api.keyUses?.list()) ?? [];
+      const items = keys.map(({ key: { name, scopes, expiresMs }, lastUsedMs }) => ({
+        ...{ name, scopes: [...scopes] },
+        expiresAt: expiresMs === undefined ? null : timestamp(expiresMs),
+        lastUsedAt: lastUsedMs === undefined ? null : timestamp(lastUsedMs),
+      }));
+      ctx.body = { items } satisfies ApiKeys;
     },
   },
 ];

@@ -23,7 +23,7 @@ const FILES = {
   ],
   line: ["rate worker snapshot keyed fair line total turns start reservation history page queue reserve"],
   group: ["group"],
-  ops: ["deployment event pointer tick verify"],
+  ops: ["deployment event key-use pointer tick verify"],
 };
 
 /** What every server has: the tasks of queues. */

@@ -21,6 +21,7 @@ export {
   watchIncidents,
   workerLost,
 } from "../ops/event.ts";
+export { keyUses, noteKeyUses } from "../ops/key-use.ts";
 export { home, point, repoint } from "../ops/pointer.ts";
 export { tick } from "../ops/tick.ts";
 export { verify } from "../ops/verify.ts";

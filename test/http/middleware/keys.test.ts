@@ -18,6 +18,7 @@ describe("API keys", () => {
     watch: ["read"],
     root: ["admin"],
     arm: ["work"],
+    idle: ["read"],
   });
   let server: TestServer;
   before(async () => {
@@ -90,6 +91,7 @@ describe("API keys", () => {
       ["GET", "/v1/requests/nobody/input", "submit or read", ["ann", "eve", "watch", "root"]],
       ["POST", "/v1/queues/default/bulk", "admin", ["root"]],
       ["GET", "/metrics", "admin", ["root"]],
+      ["GET", "/v1/keys", "admin", ["root"]],
       ["POST", "/v1/leases/nobody/renew", "work", ["arm", "root"]],
       ["GET", "/v1/queues", "any", ["ann", "eve", "watch", "root", "arm"]],
     ];
@@ -107,6 +109,33 @@ describe("API keys", () => {
           }
         }
       });
+    }
+  });
+
+  it("tells in which hour each was last used with any process, and never a hash", async () => {
+    const hourMs = 3_600_000;
+    const beforeMs = Date.now();
+    await get("/v1/queues", keys.as("ann"));
+    const other = await startServer({ ...keys.env, KEY_PREFIX: server.prefix });
+    try {
+      const list = () => other.send("/v1/keys", { headers: keys.as("root") });
+      const uses = async () =>
+        new Map<string, string | null>(
+          (await list()).json.items.map(({ name, lastUsedAt }: Record<string, string | null>) => [name, lastUsedAt]),
+        );
+      // That of the administrator is used with the other process only.
+      await eventually(async () => (await uses()).get("ann") !== null && (await uses()).get("root") !== null);
+      const atMs = Date.parse((await uses()).get("ann") ?? "");
+      expect(atMs % hourMs).to.equal(0);
+      expect(atMs).to.be.within(beforeMs - hourMs, Date.now());
+      expect((await uses()).get("idle"), "never used").to.equal(null);
+      const { json, text } = await list();
+      expect(json.items[0])
+        .to.include({ name: "ann", expiresAt: null })
+        .and.deep.include({ scopes: ["submit"] });
+      for (const line of keys.lines) expect(text).not.to.contain(line.split(":")[2]?.slice(0, 8));
+    } finally {
+      await other.stop();
     }
   });
 
