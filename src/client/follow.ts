@@ -193,7 +193,7 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
 
 /** A link to a resource of a task. */
 export const LINK =
-  /^(?:(https?:\/\/[^?#]*?)|\/[^?#]*)?(\/v1\/requests\/[^\W_][\w.~:-]{0,299})(?:\/[a-z]*)?(\?[^#]*)?$/;
+  /^(?:(https?:\/\/[^?#]*?)|\/[^?#]*)?(\/v1\/requests\/[^\W_][\w.~-]{0,127}(?::[\w.:-]{1,200})?)(?:\/[a-z]*)?(\?[^#]*)?$/;
 
 /** The task of an id, or of a link to one of its resources, which may be signed. @throws TypeError */
 export function targetOf(connection: Connection, text: string): Target {

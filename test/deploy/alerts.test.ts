@@ -180,6 +180,7 @@ withPrometheus(`the alerts${program ? "" : " (need prometheus of Debian's packag
 
     await fire("PaihaoStoreRefusesWrites critical", "PaihaoStoreNotSaving critical", "PaihaoScheduledLate blocking");
     await fire("PaihaoStoreMemoryHigh warning", "PaihaoStoreMemoryHigh critical", "PaihaoSubmissionsRefused blocking");
+    await fire("PaihaoStoreFull");
     await fire("PaihaoNotReady paihao-api", "PaihaoServerErrors paihao-api", "PaihaoWebhooksFailing");
     await fire("PaihaoDeadTasks failing", "PaihaoFailureRateHigh failing", "PaihaoQueueResting shop");
     await fire("PaihaoNoWorkers unserved", "PaihaoOldestWaitHigh growing", "PaihaoLineGrowing growing");
@@ -197,8 +198,8 @@ withPrometheus(`the alerts${program ? "" : " (need prometheus of Debian's packag
     await stores[1]?.stop("SIGKILL");
     await fire("PaihaoStoreUnreachable critical", "PaihaoDown paihao-worker", "PaihaoQueueOrphaned jobs");
 
-    // None is left out.
+    // None is left out, but for one that needs an hour of history: alerts.test.yaml has it.
     const all = rules.groups.flatMap((group) => group.rules.map(({ alert }) => alert));
-    expect([...seen]).to.include.members(all);
+    expect([...seen]).to.include.members(all.filter((alert) => alert !== "PaihaoHandlerSlow"));
   });
 });

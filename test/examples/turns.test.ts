@@ -36,7 +36,6 @@ describe("the examples of turns", function () {
       env: { PATH: `${folder}:${process.env.PATH}`, PAIHAO_URL: server.url, ...env },
     });
   const waiting = async (queue: string) => (await server.send(`/v1/queues/${queue}`)).json.waiting as number;
-  const running = async (queue: string) => (await server.send(`/v1/queues/${queue}`)).json.running as number;
 
   it("gpu: the commands of its README train one after the other", async function () {
     const version = await run("python3", ["--version"]).catch(() => undefined);
@@ -65,10 +64,13 @@ describe("the examples of turns", function () {
     const target = path.join(folder, "deployed");
     const deploy = (version: string) =>
       shell("sh examples/deploy-lock/ci.sh", { GITHUB_SHA: version, DEPLOY_TO: target });
+    // On a slow machine, the first would otherwise have ended before the second has started.
+    const { id } = (await server.send("/v1/queues/deploy/requests", { method: "POST" })).json;
     const first = deploy("one");
-    await eventually(async () => (await running("deploy")) === 1);
-    const second = deploy("two");
     await eventually(async () => (await waiting("deploy")) === 1);
+    const second = deploy("two");
+    await eventually(async () => (await waiting("deploy")) === 2);
+    await server.send(`/v1/requests/${id}/done`, { method: "POST" });
     expect((await first).stdout).to.equal("deploying one\ndeployed one\n");
     expect((await second).stdout).to.equal("deploying two\ndeployed two\n");
     const deployed = await readFile(target, "utf8");

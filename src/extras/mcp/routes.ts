@@ -42,6 +42,10 @@ export function mcpRoutes(api: Api): readonly Route[] {
           content: { "application/json": { schema }, "text/event-stream": {} },
         },
         "202": { description: "A notification, which has no response." },
+        default: {
+          description: "An error of JSON-RPC, or a problem if the message could not be read.",
+          content: { "application/json": { schema }, "application/problem+json": { schema } },
+        },
       },
       run: (ctx) => answer(ctx, api, watchers),
     },

@@ -74,8 +74,9 @@ function pendingViolations({ headers, text }: Answer): string[] {
 /** What is wrong with a refusal. */
 function problemViolations(method: string, { status, headers, text }: Answer): string[] {
   const type = headers["content-type"] ?? "";
-  // A page for a person, and the readiness of the server.
-  if (type.startsWith("text/html") || (status === 503 && text.startsWith('{"status":"not ready"'))) return [];
+  // A page for a person, the readiness of the server, and an error of JSON-RPC.
+  const isReadiness = status === 503 && text.startsWith('{"status":"not ready"');
+  if (type.startsWith("text/html") || isReadiness || text.startsWith('{"jsonrpc":"2.0"')) return [];
   if (!isProblem(type)) return [`${status} is no problem document but ${type}`];
   if (method === "HEAD") return [];
   const problem = JSON.parse(text) as Record<string, unknown>;
