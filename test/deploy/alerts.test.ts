@@ -180,7 +180,6 @@ withPrometheus(`the alerts${program ? "" : " (need prometheus of Debian's packag
 
     await fire("PaihaoStoreRefusesWrites critical", "PaihaoStoreNotSaving critical", "PaihaoScheduledLate blocking");
     await fire("PaihaoStoreMemoryHigh warning", "PaihaoStoreMemoryHigh critical", "PaihaoSubmissionsRefused blocking");
-    await fire("PaihaoStoreFull");
     await fire("PaihaoNotReady paihao-api", "PaihaoServerErrors paihao-api", "PaihaoWebhooksFailing");
     await fire("PaihaoDeadTasks failing", "PaihaoFailureRateHigh failing", "PaihaoQueueResting shop");
     await fire("PaihaoNoWorkers unserved", "PaihaoOldestWaitHigh growing", "PaihaoLineGrowing growing");
@@ -198,8 +197,9 @@ withPrometheus(`the alerts${program ? "" : " (need prometheus of Debian's packag
     await stores[1]?.stop("SIGKILL");
     await fire("PaihaoStoreUnreachable critical", "PaihaoDown paihao-worker", "PaihaoQueueOrphaned jobs");
 
-    // None is left out, but for one that needs an hour of history: alerts.test.yaml has it.
+    // None is left out, but for one that needs an hour of history, and one for which the store must accept writes: alerts.test.yaml has both.
+    const others = new Set(["PaihaoHandlerSlow", "PaihaoStoreFull"]);
     const all = rules.groups.flatMap((group) => group.rules.map(({ alert }) => alert));
-    expect([...seen]).to.include.members(all.filter((alert) => alert !== "PaihaoHandlerSlow"));
+    expect([...seen]).to.include.members(all.filter((alert) => !others.has(alert)));
   });
 });
