@@ -50,9 +50,13 @@ export async function lookAtBody(
   }
 }
 
-/** A request as `by` and `label` get it. */
-export function described(ctx: Context, path: string, body: JsonBody | undefined) {
-  const { method = "GET", headers } = ctx.req;
+/**
+ * A request as `by` and `label` get it.
+ * @param isRead whether the gateway has such functions of its own: the usual label needs only method and path
+ */
+export function described(ctx: Context, path: string, body: JsonBody | undefined, isRead: boolean) {
+  const { method = "GET", headers, httpVersion } = ctx.req;
+  if (!isRead) return { method, path, headers: {}, from: { version: httpVersion } };
   const { sentIn = "" } = accessOf(ctx);
   const shown = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined || name === sentIn ? [] : [[name, String(value)] as const],

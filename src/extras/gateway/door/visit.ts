@@ -123,7 +123,11 @@ export class Visit {
       id,
       handler: gateway,
       options: { ...SUBMIT_DEFAULTS, presenceMs: holds.presenceMs },
-      checked: { input: "null", mediaType: "application/json", value: described(this.#ctx, this.#path, body) },
+      checked: {
+        input: "null",
+        mediaType: "application/json",
+        value: described(this.#ctx, this.#path, body, door.readsBody),
+      },
     });
     const hold = holds.add({ id, queue });
     this.#hold = hold;
