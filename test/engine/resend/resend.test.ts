@@ -373,6 +373,11 @@ const CASES: readonly Case[] = [
       scripts.of(SCHEDULES).endRun(tag, { id: "s", atMs: STEP.atMs, state: "succeeded" as const }),
   },
   {
+    ...{ script: "noteKeyUses", when: "of two keys" },
+    given: () => Promise.resolve(),
+    call: ({ scripts, tag }) => scripts.noteKeyUses(tag, { keys: ["ci 1234abcd", "shop 5678abcd"] }),
+  },
+  {
     ...{ script: "watchIncidents", when: "of the process that looks" },
     given: async () => undefined,
     call: ({ scripts, tag }) => scripts.watchIncidents(tag, { process: "p" }).then(({ isWatching }) => isWatching),
@@ -390,7 +395,7 @@ const CASES: readonly Case[] = [
 const READERS = [
   ...["inspect", "queue", "page", "allocation", "output", "finished", "group", "history", "home", "lifetimes"],
   ...["details", "members", "workers", "events", "lostWorkers", "schedules"],
-  ...["deploys", "incidents", "missedSchedules"],
+  ...["deploys", "incidents", "keyUses", "missedSchedules"],
 ];
 
 describe("a script sent twice, as after a lost reply", () => {
