@@ -22,7 +22,7 @@ export function incidentList(incidents) {
 const line = (incident) => html`
   <li key=${`${incident.kind} ${incident.queue}`} class="health ${incident.level === "red" ? "bad" : "warn"}">
     <a href=${pathOf(incident)}>${incident.text}.</a>
-    <small>${incident.advice} Since ${moment(incident.since)}; runbook: ${incident.runbook}.</small>
+    <small>${incident.advice} · since ${moment(incident.since)}; runbook: ${incident.runbook}.</small>
   </li>`;
 
 /** @param {Incident} incident */
