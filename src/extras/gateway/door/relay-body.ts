@@ -4,6 +4,8 @@ import { GrowingBuffer } from "../../../net/read-limited.ts";
 
 /** How much of what a caller sends is read before it can be passed on, bytes. */
 const READ_AHEAD_BYTES = 1024 ** 2;
+/** What is read ahead of all callers together, and how much of it there may be, bytes: thousands who wait must not fill the memory. */
+const ALL = { bytes: 0, most: 256 * 1024 ** 2 };
 
 /**
  * What a caller sends, read before it can be passed on, up to a limit: a connection that is not read from does not hear that its caller
@@ -12,19 +14,23 @@ const READ_AHEAD_BYTES = 1024 ** 2;
 export class ReadAhead {
   readonly #source: Readable;
   readonly #limit: number;
+  readonly #all: typeof ALL;
   readonly #read = new GrowingBuffer();
   #ended = false;
   #stopped = false;
   #to: Writable | undefined;
   #finish: () => void = () => undefined;
   #isBlocked = false;
+  /** Nothing more is read before it can be passed on. */
+  #isPaused = false;
   /** Told when more has been read, or nothing more will be. */
   #onProgress: (() => void) | undefined;
 
   /** @param source a request, whose body is read; or the connection of an upgrade */
-  constructor(source: Readable, limit: number = READ_AHEAD_BYTES) {
+  constructor(source: Readable, limit: number = READ_AHEAD_BYTES, all = ALL) {
     this.#source = source;
     this.#limit = limit;
+    this.#all = all;
     if (source instanceof IncomingMessage && !hasBody(source)) this.#ended = true;
     else source.on("data", this.#onData).on("end", this.#onEnd).on("close", this.#onClose);
   }
@@ -39,7 +45,7 @@ export class ReadAhead {
     const waits = !this.#ended && headers?.expect !== undefined;
     return new Promise((resolve) => {
       const look = () => {
-        const isLonger = this.#read.length > maxBytes;
+        const isLonger = this.#isPaused || this.#read.length > maxBytes;
         if (!waits && !this.#stopped && !this.#ended && !isLonger) return;
         this.#onProgress = undefined;
         resolve(this.#ended && !this.#stopped && !isLonger ? this.#peek() : undefined);
@@ -66,7 +72,7 @@ export class ReadAhead {
     this.#source.off("data", this.#onData).off("end", this.#onEnd).off("close", this.#onClose);
     this.#to?.off("drain", this.#flush);
     this.#to = undefined;
-    this.#read.take();
+    this.#take();
     this.#onProgress?.();
     if (!this.#ended) this.#source.resume();
   }
@@ -77,7 +83,11 @@ export class ReadAhead {
       return;
     }
     this.#read.append(chunk);
-    if (this.#read.length >= this.#limit) this.#source.pause();
+    this.#all.bytes += chunk.length;
+    if (this.#read.length >= this.#limit || this.#all.bytes >= this.#all.most) {
+      this.#isPaused = true;
+      this.#source.pause();
+    }
     this.#onProgress?.();
   };
 
@@ -93,11 +103,18 @@ export class ReadAhead {
 
   readonly #flush = (): void => {
     if (!this.#to) return;
-    const isFull = this.#read.length >= this.#limit;
-    this.#isBlocked = (this.#read.length > 0 || !this.#ended) && !this.#to.write(this.#read.take());
-    if (isFull) this.#source.resume();
+    this.#isBlocked = (this.#read.length > 0 || !this.#ended) && !this.#to.write(this.#take());
+    if (this.#isPaused) {
+      this.#isPaused = false;
+      this.#source.resume();
+    }
     if (this.#ended && !this.#isBlocked) this.#finish();
   };
+
+  #take(): Buffer {
+    this.#all.bytes -= this.#read.length;
+    return this.#read.take();
+  }
 
   #peek(): Buffer {
     const bytes = this.#read.take();

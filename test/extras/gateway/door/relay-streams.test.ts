@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import http, { type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
+import { ReadAhead } from "../../../../src/extras/gateway/door/relay-body.ts";
 import { type Relay, startApi, startRelay, Wire } from "./relaying.ts";
 
 const MIB = 1024 ** 2;
@@ -135,5 +137,34 @@ describe("a relay's streams", function () {
     while (kinds() !== before && performance.now() < deadline) await sleep(10);
     expect(kinds()).to.equal(before);
     expect(await half.connections()).to.equal(0);
+  });
+});
+
+describe("what is read of callers who wait", () => {
+  it("is bounded for all of them together, and passed on whole", async () => {
+    const all = { bytes: 0, most: 100 };
+    const sources = [new PassThrough(), new PassThrough(), new PassThrough()] as const;
+    const bodies = sources.map((source) => new ReadAhead(source, 80, all));
+    const paused = async (source: PassThrough) => {
+      if (!source.isPaused()) await once(source, "pause");
+    };
+    for (const source of sources) {
+      source.write(Buffer.alloc(60, "a"));
+      if (source !== sources[0]) await paused(source);
+    }
+    expect(all.bytes, "each is read once before it is paused").to.equal(180);
+    expect(await bodies[1]?.whole(80), "more of it may come").to.equal(undefined);
+    bodies[2]?.stop();
+    expect(all.bytes).to.equal(120);
+    for (const n of [0, 1] as const) {
+      const to = new PassThrough();
+      const chunks: Buffer[] = [];
+      to.on("data", (chunk: Buffer) => chunks.push(chunk));
+      bodies[n]?.pipe(to);
+      sources[n].end(Buffer.alloc(1000, "b"));
+      await once(to, "end");
+      expect(Buffer.concat(chunks).toString()).to.equal("a".repeat(60) + "b".repeat(1000));
+    }
+    expect(all.bytes).to.equal(0);
   });
 });
