@@ -8,8 +8,9 @@ import { placeWords } from "../../../words/place.ts";
 /** From when on a stream that waits is told its place, how often at most, and how often at least, ms. */
 export const AHEAD = { afterMs: 2000, atMostMs: 1000, atLeastMs: 10_000 } as const;
 
-/** Longest error of the API that is passed on in an event, bytes. */
+/** Longest error of the API that is passed on in an event, and longest answer that is no event stream, bytes. */
 const ERROR_BYTES = 65_536;
+const WHOLE_BYTES = 1024 ** 2;
 const RATE_LIMITED = 429;
 
 /** A problem in the form of OpenAI's errors. */
@@ -95,7 +96,7 @@ export class Ahead {
     const { statusCode = 0, headers } = answer;
     const isOk = statusCode >= 200 && statusCode < 300;
     if (isOk && /^text\/event-stream\b/i.test(headers["content-type"] ?? "")) return undefined;
-    return readText(answer).then((text) => eventOf(isOk ? text : apiError(statusCode, text)));
+    return readText(answer, isOk).then((text) => eventOf(isOk ? text : apiError(statusCode, text)));
   }
 }
 
@@ -111,12 +112,14 @@ function apiError(status: number, text: string): string {
   return JSON.stringify(errorOf({ status, document: { title: message, code: `status-${status}` } }));
 }
 
-async function readText(answer: IncomingMessage): Promise<string> {
+/** @throws Error for one that is too long, if it must be whole: cut, it would look complete */
+async function readText(answer: IncomingMessage, isWhole: boolean): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes <= ERROR_BYTES) chunks.push(chunk);
+    if (bytes <= (isWhole ? WHOLE_BYTES : ERROR_BYTES)) chunks.push(chunk);
+    else if (isWhole) throw new Error("the answer is too long for an event");
   }
   return Buffer.concat(chunks).toString("utf8");
 }

@@ -83,35 +83,39 @@ describe("a door for clients of OpenAI's API", () => {
   it("ends a stream that has begun as the API's answer ends: an error, JSON, a broken connection, none at all", async () => {
     door = await openDoor(api.url, { speaks: "openai", slots: 6 });
     const release = await hold(6);
-    const paths = ["error", "text", "json", "broken", "unanswered", "chunks"].map((name) => `/hold/${name}`);
+    const paths = ["error", "text", "json", "broken", "unanswered", "chunks", "long"].map((name) => `/hold/${name}`);
     const callers = paths.map((path) => call(ask(path)));
     const raw = new Wire(door.port).write(
       "POST /hold/reset HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nContent-Length: 0\r\n\r\n",
     );
-    await door.until(6, 7);
+    await door.until(6, 8);
     await Promise.all(callers.map(({ head }) => head));
     await raw.until(": ");
     await release();
+    const whole = JSON.stringify({ id: 1, text: "x".repeat(100_000) });
     const answers: Record<string, (asked: Asked) => void> = {
       error: ({ response }) => response.writeHead(400).end('{"error":{"message":"no such model"}}'),
       text: ({ response }) => response.writeHead(500).end("it\nfailed"),
-      json: ({ response }) => response.writeHead(200, { "Content-Type": "application/json" }).end('{"id":1}'),
+      json: ({ response }) => response.writeHead(200, { "Content-Type": "application/json" }).end(whole),
+      long: ({ response }) => response.writeHead(200).end(Buffer.alloc(2 * 1024 ** 2, "1")),
       broken: ({ response }) => response.writeHead(200, SSE).write("data: 1\n\n", () => response.destroy()),
       unanswered: ({ request }) => request.destroy(),
       chunks: ({ response }) => response.writeHead(200, SSE).end("data: 2\n\n"),
       reset: ({ response }) =>
         response.writeHead(200, SSE).write("data: 3\n\n", () => setTimeout(() => response.destroy(), 50)),
     };
-    for (let n = 0; n < 7; n += 1) {
+    for (let n = 0; n < 8; n += 1) {
       const asked = await api.next();
       answers[asked.line.split("/").at(-1) ?? ""]?.(asked);
     }
     const dataOf = async (n: number) => JSON.parse(((await callers[n]?.answer)?.text ?? "").split("data: ")[1] ?? "");
     expect(await dataOf(0)).to.deep.equal({ error: { message: "no such model" } });
     expect((await dataOf(1)).error).to.include({ message: "it\nfailed", type: "server_error", code: "status-500" });
-    expect(await dataOf(2)).to.deep.equal({ id: 1 });
-    const broken = await callers[3]?.answer.catch((error: NodeJS.ErrnoException) => error.code);
-    expect(broken).to.equal("ECONNRESET");
+    expect(JSON.stringify(await dataOf(2))).to.equal(whole);
+    for (const n of [3, 6]) {
+      const broken = await callers[n]?.answer.catch((error: NodeJS.ErrnoException) => error.code);
+      expect(broken).to.equal("ECONNRESET");
+    }
     expect((await dataOf(4)).error).to.include({ code: "no-answer", param: null, mayHaveBeenCarriedOut: true });
     expect(await dataOf(5)).to.equal(2);
     expect(await raw.closed).to.equal("ECONNRESET");
