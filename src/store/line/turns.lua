@@ -1,7 +1,7 @@
--- Some tasks are turns of callers who work themselves: all of a queue of turns, which has no handler, or some of a queue with a handler, where
--- others wait for workers in the same line. Such a queue has a total. Every script that frees a slot or lets
--- a task join begins the turns that are in front, and wakes workers for what comes then. A turn that runs has no worker. Its lease ends when
--- it has lasted as long as any may; its presence, an entry in K.deadlines like that of any task, ends it before if its holder stops looking.
+-- Some tasks are turns of callers who work themselves: all of a queue of turns, which has no handler, or some of a queue with a handler,
+-- where others wait for workers in the same line. Such a queue has a total. Every script that frees a slot or lets a task join begins the
+-- turns that are in front, and wakes workers for what comes then. A turn that runs has no worker. Its lease ends when it has lasted as long
+-- as any may; its presence, an entry in K.deadlines like that of any task, ends it before if its holder stops looking.
 local Turns = {}
 
 local whole = Number.whole

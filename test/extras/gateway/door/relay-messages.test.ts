@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { readLimited } from "../../../../src/net/read-limited.ts";
-import { type RawApi, type Relay, startApi, startRelay, Wire } from "./relaying.ts";
+import { openScene, Wire } from "./relaying.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const POST = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello";
@@ -13,15 +13,10 @@ describe("what a relay asks of messages", () => {
   afterEach(async () => {
     for (const one of closing.splice(0).reverse()) await one.close();
   });
-  const scene = async (
-    handle: (api: Wire, n: number) => void,
-    options: Parameters<typeof startRelay>[1] = {},
-  ): Promise<{ api: RawApi; relay: Relay; caller: Wire }> => {
-    const api = await startApi((socket, n) => handle(new Wire(socket), n));
-    const relay = await startRelay(api.url, options);
-    const caller = new Wire(relay.port);
-    closing.push(api, relay, { close: async () => void caller.socket.destroy() });
-    return { api, relay, caller };
+  const scene = async (...args: Parameters<typeof openScene>) => {
+    const opened = await openScene(...args);
+    closing.push(opened);
+    return opened;
   };
   /** The answer to a request if the API's is the given one; the connection is closed after it. */
   const answerTo = async (request: string, answer: string): Promise<[text: string, how: string]> => {

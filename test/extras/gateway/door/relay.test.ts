@@ -1,23 +1,17 @@
 import { EventEmitter, once } from "node:events";
 import { expect } from "chai";
 import { onHangUp } from "../../../../src/extras/gateway/door/relay-request.ts";
-import { type RawApi, type Relay, startApi, startRelay, Wire } from "./relaying.ts";
+import { openScene } from "./relaying.ts";
 
 describe("a relayed request", () => {
   const closing: { close(): Promise<void> }[] = [];
   afterEach(async () => {
     for (const one of closing.splice(0)) await one.close();
   });
-  /** An API that is handled by hand, a relay to it, and a caller. */
-  const scene = async (
-    handle: (api: Wire, n: number) => void,
-    options: Parameters<typeof startRelay>[1] = {},
-  ): Promise<{ api: RawApi; relay: Relay; caller: Wire }> => {
-    const api = await startApi((socket, n) => handle(new Wire(socket), n));
-    const relay = await startRelay(api.url, options);
-    const caller = new Wire(relay.port);
-    closing.push({ close: async () => void caller.socket.destroy() }, relay, api);
-    return { api, relay, caller };
+  const scene = async (...args: Parameters<typeof openScene>) => {
+    const opened = await openScene(...args);
+    closing.push(opened);
+    return opened;
   };
 
   it("and its answer keep their heads byte for byte, without what belongs to a connection", async () => {

@@ -159,3 +159,16 @@ export class Wire {
     return this.text;
   }
 }
+
+/** An API that is handled by hand, a relay to it, and a caller. */
+export async function openScene(handle: (api: Wire, n: number) => void, options: Options = {}) {
+  const api = await startApi((socket, n) => handle(new Wire(socket), n));
+  const relay = await startRelay(api.url, options);
+  const caller = new Wire(relay.port);
+  const close = async () => {
+    caller.socket.destroy();
+    await relay.close();
+    await api.close();
+  };
+  return { api, relay, caller, close };
+}
